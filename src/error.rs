@@ -1,0 +1,99 @@
+//! The one error type of the library: says what went wrong, where, and what to do about it.
+//!
+//! Every error that can reach a user carries these three parts, because a message such as
+//! "invalid input" is worthless in the log of a job that ran three hours ago.
+
+use std::fmt;
+
+/// Result of every fallible operation in this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of trouble an [`Error`] reports; callers branch on this, never on the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// A file or directory could not be read or written.
+    Io,
+    /// Input that does not follow its format.
+    Format,
+    /// Written by a newer version of rankweave than this one.
+    NewerVersion,
+    /// The request cannot be fulfilled with these inputs (sizes that do not fit, impossible constraints).
+    Infeasible,
+    /// The request itself is wrong (unknown algorithm, bad option value).
+    Usage,
+    /// Nothing matches what was asked for.
+    NotFound,
+}
+
+/// An error with its place and advice; shown as `what (in where); try: advice`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    what: String,
+    place: Option<String>,
+    advice: Option<String>,
+}
+
+impl Error {
+    /// A new error that says only what went wrong; add the rest with [`Error::at`] and [`Error::advise`].
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Error { kind, what: what.into(), place: None, advice: None }
+    }
+
+    /// Adds where it happened: a path, a path with a line number, an option.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.place = Some(place.to_string());
+        self
+    }
+
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// An I/O error on `path` while doing `what`.
+    pub fn io(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Error::new(ErrorKind::Io, format!("{what}: {error}")).at(path.display())
+    }
+
+    /// The kind of trouble.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Where it happened, if known.
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(place) = &self.place {
+            write!(f, " (in {place})")?;
+        }
+        if let Some(advice) = &self.advice {
+            write!(f, "; try: {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_what_where_and_advice() {
+        let error = Error::new(ErrorKind::Format, "odd header").at("a.mtx:1").advise("check it");
+        assert_eq!(error.to_string(), "odd header (in a.mtx:1); try: check it");
+        assert_eq!(error.kind(), ErrorKind::Format);
+        assert_eq!(error.place(), Some("a.mtx:1"));
+    }
+}

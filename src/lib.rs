@@ -1,0 +1,23 @@
+//! rankweave: communication matrices of MPI programs and topology-aware placement of their ranks.
+//!
+//! The folders follow the way of the data, which is also the order to read them in:
+//! [`matrix`] (who talks to whom) → [`topology`] (how far apart the places are) → [`mapping`]
+//! (which task goes where) → [`metrics`] (what a mapping costs, computed independently) →
+//! [`decide`] (is it worth it) → [`store`] (what is kept between launches) → [`formats`] (other
+//! tools' files) → [`report`] (what people see). Nothing in this crate knows MPI; the preloaded
+//! library in `wrappers/` does, and uses this crate without the feature `cli`.
+
+pub mod decide;
+pub mod error;
+pub mod formats;
+pub mod mapping;
+pub mod matrix;
+pub mod metrics;
+pub mod report;
+pub mod store;
+pub mod topology;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,1 @@
+//! Mapping algorithms: which task goes to which slot.

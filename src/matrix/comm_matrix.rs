@@ -1,0 +1,110 @@
+//! The communication matrix of a program: one sparse layer per kind of traffic.
+
+use super::{Graph, SparseMatrix, Traffic};
+use serde::{Deserialize, Serialize};
+
+/// The kinds of traffic that are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Sends of every form, persistent and partitioned ones included.
+    PointToPoint,
+    /// Collective calls, expanded into pairs by a model; v- and w-collectives per peer.
+    Collective,
+    /// Put, get and accumulate calls.
+    OneSided,
+}
+
+impl Kind {
+    /// All kinds, in the order of the layers.
+    pub const ALL: [Kind; 3] = [Kind::PointToPoint, Kind::Collective, Kind::OneSided];
+
+    /// Short name as used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::PointToPoint => "p2p",
+            Kind::Collective => "collective",
+            Kind::OneSided => "onesided",
+        }
+    }
+}
+
+/// C: bytes and messages from task i (row) to task j (column), by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommMatrix {
+    layers: [SparseMatrix; 3],
+}
+
+impl CommMatrix {
+    /// A matrix of `tasks` tasks without traffic.
+    pub fn empty(tasks: usize) -> Self {
+        CommMatrix { layers: std::array::from_fn(|_| SparseMatrix::empty(tasks)) }
+    }
+
+    /// Builds from one layer per kind, in the order of [`Kind::ALL`]; `None` if their sizes differ.
+    pub fn from_layers(layers: [SparseMatrix; 3]) -> Option<Self> {
+        let tasks = layers[0].tasks();
+        layers.iter().all(|l| l.tasks() == tasks).then_some(CommMatrix { layers })
+    }
+
+    /// A matrix with point-to-point traffic only, as most files give it.
+    pub fn from_point_to_point(layer: SparseMatrix) -> Self {
+        let tasks = layer.tasks();
+        CommMatrix { layers: [layer, SparseMatrix::empty(tasks), SparseMatrix::empty(tasks)] }
+    }
+
+    /// Number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.layers[0].tasks()
+    }
+
+    /// The layer of one kind.
+    pub fn layer(&self, kind: Kind) -> &SparseMatrix {
+        &self.layers[kind as usize]
+    }
+
+    /// All kinds added up.
+    pub fn sum(&self) -> SparseMatrix {
+        let filled: Vec<&SparseMatrix> = self.layers.iter().filter(|l| l.pairs() > 0).collect();
+        match filled.as_slice() {
+            [] => SparseMatrix::empty(self.tasks()),
+            [one] => (*one).clone(),
+            many => {
+                let entries: Vec<(u32, u32, Traffic)> =
+                    many.iter().flat_map(|l| l.entries()).collect();
+                SparseMatrix::from_entries(self.tasks(), &entries)
+            }
+        }
+    }
+
+    /// The undirected affinity graph of all kinds: the input of the mapping algorithms.
+    pub fn affinity(&self) -> Graph {
+        Graph::from_traffic(&self.sum())
+    }
+
+    /// Checks the invariants of every layer; used after reading from a file.
+    pub fn is_valid(&self) -> bool {
+        self.layers.iter().all(|l| l.is_valid() && l.tasks() == self.tasks())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_adds_the_kinds() {
+        let cell = |b| Traffic { bytes: b, messages: 1 };
+        let p2p = SparseMatrix::from_entries(2, &[(0, 1, cell(5))]);
+        let coll = SparseMatrix::from_entries(2, &[(0, 1, cell(7)), (1, 0, cell(1))]);
+        let m = CommMatrix::from_layers([p2p, coll, SparseMatrix::empty(2)]).unwrap();
+        assert_eq!(m.sum().get(0, 1), Traffic { bytes: 12, messages: 2 });
+        assert_eq!(m.affinity().weight_between(0, 1), 13);
+        assert!(m.is_valid());
+    }
+
+    #[test]
+    fn layers_of_different_size_are_refused() {
+        let layers = [SparseMatrix::empty(2), SparseMatrix::empty(3), SparseMatrix::empty(2)];
+        assert!(CommMatrix::from_layers(layers).is_none());
+    }
+}

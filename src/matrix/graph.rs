@@ -1,0 +1,153 @@
+//! The undirected affinity graph that mapping algorithms work on.
+//!
+//! The weight of an edge {i, j} is bytes(i→j) + bytes(j→i). Distances are symmetric, so this graph
+//! carries all that hop-bytes depends on, in half the lookups of the directed matrix.
+
+use super::SparseMatrix;
+
+/// Undirected weighted graph in compressed rows: every edge is stored at both ends, no self loops.
+///
+/// Invariants: neighbours of a vertex ascend strictly; weights are positive and equal at both ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    offsets: Vec<usize>,
+    neighbours: Vec<u32>,
+    weights: Vec<u64>,
+}
+
+impl Graph {
+    /// Affinity of a traffic matrix: bytes both ways added up, self traffic dropped.
+    ///
+    /// A pair that exchanges only empty messages has no edge: it moves no bytes.
+    pub fn from_traffic(matrix: &SparseMatrix) -> Self {
+        let edges: Vec<(u32, u32, u64)> =
+            matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect();
+        Graph::from_edges(matrix.tasks(), &edges)
+    }
+
+    /// Builds from undirected edges in any order, each given once or as parts to be added up (in
+    /// either direction). Self loops, zero weights and vertices out of range are dropped; weights
+    /// saturate at `u64::MAX`.
+    pub fn from_edges(vertices: usize, edges: &[(u32, u32, u64)]) -> Self {
+        let keep = |&&(i, j, w): &&(u32, u32, u64)| {
+            i != j && w > 0 && (i as usize) < vertices && (j as usize) < vertices
+        };
+        let mut offsets = vec![0usize; vertices + 1];
+        for &(i, j, _) in edges.iter().filter(keep) {
+            offsets[i as usize + 1] += 1;
+            offsets[j as usize + 1] += 1;
+        }
+        for v in 0..vertices {
+            offsets[v + 1] += offsets[v];
+        }
+        let mut cursor = offsets.clone();
+        let mut arcs = vec![(0u32, 0u64); offsets[vertices]];
+        for &(i, j, w) in edges.iter().filter(keep) {
+            arcs[cursor[i as usize]] = (j, w);
+            cursor[i as usize] += 1;
+            arcs[cursor[j as usize]] = (i, w);
+            cursor[j as usize] += 1;
+        }
+        let mut graph = Graph {
+            offsets: Vec::with_capacity(vertices + 1),
+            neighbours: Vec::with_capacity(arcs.len()),
+            weights: Vec::with_capacity(arcs.len()),
+        };
+        graph.offsets.push(0);
+        for v in 0..vertices {
+            let row = &mut arcs[offsets[v]..offsets[v + 1]];
+            row.sort_unstable_by_key(|&(j, _)| j);
+            let start = graph.neighbours.len();
+            for &mut (j, w) in row {
+                match graph.weights.last_mut() {
+                    Some(last)
+                        if graph.neighbours.len() > start
+                            && graph.neighbours.last() == Some(&j) =>
+                    {
+                        *last = last.saturating_add(w);
+                    }
+                    _ => {
+                        graph.neighbours.push(j);
+                        graph.weights.push(w);
+                    }
+                }
+            }
+            graph.offsets.push(graph.neighbours.len());
+        }
+        graph
+    }
+
+    /// Number of vertices (tasks).
+    pub fn vertices(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Number of undirected edges.
+    pub fn edges(&self) -> usize {
+        self.neighbours.len() / 2
+    }
+
+    /// Number of neighbours of `v`.
+    pub fn degree(&self, v: usize) -> usize {
+        self.offsets[v + 1] - self.offsets[v]
+    }
+
+    /// Neighbours of `v`, ascending.
+    pub fn neighbours(&self, v: usize) -> &[u32] {
+        &self.neighbours[self.offsets[v]..self.offsets[v + 1]]
+    }
+
+    /// Weights of the edges of `v`, in the order of [`Graph::neighbours`].
+    pub fn weights(&self, v: usize) -> &[u64] {
+        &self.weights[self.offsets[v]..self.offsets[v + 1]]
+    }
+
+    /// `(neighbour, weight)` of `v`.
+    pub fn arcs(&self, v: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.neighbours(v).iter().copied().zip(self.weights(v).iter().copied())
+    }
+
+    /// Weight of the edge {i, j}, 0 if there is none.
+    pub fn weight_between(&self, i: usize, j: usize) -> u64 {
+        match self.neighbours(i).binary_search(&(j as u32)) {
+            Ok(k) => self.weights(i)[k],
+            Err(_) => 0,
+        }
+    }
+
+    /// Sum of all edge weights, each edge once.
+    pub fn total_weight(&self) -> u128 {
+        self.weights.iter().map(|&w| u128::from(w)).sum::<u128>() / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn merges_parts_and_directions() {
+        let g = Graph::from_edges(3, &[(0, 1, 2), (1, 0, 3), (1, 1, 9), (2, 1, 0), (0, 1, 1)]);
+        assert_eq!(g.edges(), 1);
+        assert_eq!(g.weight_between(1, 0), 6);
+        assert_eq!(g.total_weight(), 6);
+        assert_eq!(g.degree(2), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn is_symmetric(raw in prop::collection::vec((0u32..8, 0u32..8, 0u64..9), 0..50)) {
+            let g = Graph::from_edges(8, &raw);
+            for i in 0..8 {
+                prop_assert!(g.neighbours(i).windows(2).all(|w| w[0] < w[1]));
+                for (j, w) in g.arcs(i) {
+                    prop_assert!(w > 0 && j as usize != i);
+                    prop_assert_eq!(g.weight_between(j as usize, i), w);
+                }
+            }
+            let sum: u64 = raw.iter().filter(|e| e.0 != e.1).map(|e| e.2).sum();
+            prop_assert_eq!(g.total_weight(), u128::from(sum));
+        }
+    }
+}

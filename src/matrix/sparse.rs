@@ -1,0 +1,178 @@
+//! A sparse directed traffic matrix in compressed rows.
+//!
+//! Limits: at most `u32::MAX` tasks; sums saturate at `u64::MAX` instead of wrapping.
+
+use serde::{Deserialize, Serialize};
+
+/// What one task sent to another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Payload bytes (datatype size × count; no protocol headers).
+    pub bytes: u64,
+    /// Number of messages, those of zero bytes included.
+    pub messages: u64,
+}
+
+impl Traffic {
+    /// Adds, saturating.
+    pub fn add(&mut self, other: Traffic) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.messages = self.messages.saturating_add(other.messages);
+    }
+
+    /// True if neither bytes nor messages were sent.
+    pub fn is_zero(&self) -> bool {
+        self.bytes == 0 && self.messages == 0
+    }
+}
+
+/// A `tasks` × `tasks` matrix of [`Traffic`]: row = sender, column = receiver.
+///
+/// Invariants: `offsets.len() == tasks + 1`; the columns of a row ascend strictly; no cell is zero.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SparseMatrix {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    cells: Vec<Traffic>,
+}
+
+impl SparseMatrix {
+    /// A matrix of `tasks` tasks that never talked.
+    pub fn empty(tasks: usize) -> Self {
+        SparseMatrix { offsets: vec![0; tasks + 1], columns: Vec::new(), cells: Vec::new() }
+    }
+
+    /// Builds from `(sender, receiver, traffic)` in any order; duplicates are added up, zero cells
+    /// dropped.
+    ///
+    /// Entries with a task `>= tasks` are ignored: callers that read files check before and report.
+    pub fn from_entries(tasks: usize, entries: &[(u32, u32, Traffic)]) -> Self {
+        let mut sorted: Vec<(u32, u32, Traffic)> = entries
+            .iter()
+            .filter(|(i, j, t)| (*i as usize) < tasks && (*j as usize) < tasks && !t.is_zero())
+            .copied()
+            .collect();
+        sorted.sort_unstable_by_key(|&(i, j, _)| (i, j));
+        let mut matrix = SparseMatrix {
+            offsets: vec![0; tasks + 1],
+            columns: Vec::with_capacity(sorted.len()),
+            cells: Vec::with_capacity(sorted.len()),
+        };
+        let mut previous = None;
+        for (i, j, traffic) in sorted {
+            if previous == Some((i, j)) {
+                if let Some(last) = matrix.cells.last_mut() {
+                    last.add(traffic);
+                }
+            } else {
+                matrix.columns.push(j);
+                matrix.cells.push(traffic);
+                matrix.offsets[i as usize + 1] += 1;
+                previous = Some((i, j));
+            }
+        }
+        for i in 0..tasks {
+            matrix.offsets[i + 1] += matrix.offsets[i];
+        }
+        matrix
+    }
+
+    /// Number of tasks (rows and columns).
+    pub fn tasks(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Number of ordered pairs with traffic.
+    pub fn pairs(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// What task `i` sent: `(receiver, traffic)` by ascending receiver.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (u32, Traffic)> + '_ {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        self.columns[range.clone()].iter().copied().zip(self.cells[range].iter().copied())
+    }
+
+    /// What task `i` sent to task `j`.
+    pub fn get(&self, i: usize, j: usize) -> Traffic {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        match self.columns[range.clone()].binary_search(&(j as u32)) {
+            Ok(k) => self.cells[range.start + k],
+            Err(_) => Traffic::default(),
+        }
+    }
+
+    /// All `(sender, receiver, traffic)` by row, then column.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, u32, Traffic)> + '_ {
+        (0..self.tasks()).flat_map(move |i| self.row(i).map(move |(j, t)| (i as u32, j, t)))
+    }
+
+    /// Sum over all pairs.
+    pub fn total(&self) -> Traffic {
+        let mut sum = Traffic::default();
+        for cell in &self.cells {
+            sum.add(*cell);
+        }
+        sum
+    }
+
+    /// Checks the invariants; used after reading a matrix from a file.
+    pub fn is_valid(&self) -> bool {
+        let tasks = self.tasks();
+        self.offsets.first() == Some(&0)
+            && self.offsets.last() == Some(&self.columns.len())
+            && self.columns.len() == self.cells.len()
+            && tasks <= u32::MAX as usize
+            && self.offsets.windows(2).all(|w| w[0] <= w[1] && w[1] <= self.columns.len())
+            && (0..tasks).all(|i| {
+                let row = &self.columns[self.offsets[i]..self.offsets[i + 1]];
+                row.windows(2).all(|w| w[0] < w[1]) && row.iter().all(|&j| (j as usize) < tasks)
+            })
+            && self.cells.iter().all(|c| !c.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn t(bytes: u64, messages: u64) -> Traffic {
+        Traffic { bytes, messages }
+    }
+
+    #[test]
+    fn adds_duplicates_and_drops_zeros() {
+        let m = SparseMatrix::from_entries(3, &[(2, 0, t(5, 1)), (0, 1, t(0, 0)), (2, 0, t(7, 2))]);
+        assert_eq!(m.pairs(), 1);
+        assert_eq!(m.get(2, 0), t(12, 3));
+        assert_eq!(m.get(0, 2), t(0, 0));
+        assert!(m.is_valid());
+    }
+
+    #[test]
+    fn empty_has_no_pairs() {
+        for n in [0, 1, 4] {
+            let m = SparseMatrix::empty(n);
+            assert_eq!((m.tasks(), m.pairs()), (n, 0));
+            assert!(m.is_valid());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn entries_round_trip(raw in prop::collection::vec((0u32..9, 0u32..9, 0u64..5, 0u64..5), 0..60)) {
+            let entries: Vec<_> = raw.iter().map(|&(i, j, b, m)| (i, j, t(b, m))).collect();
+            let matrix = SparseMatrix::from_entries(9, &entries);
+            prop_assert!(matrix.is_valid());
+            let again: Vec<_> = matrix.entries().collect();
+            prop_assert_eq!(&SparseMatrix::from_entries(9, &again), &matrix);
+            let sum: u64 = entries.iter().map(|e| e.2.bytes).sum();
+            prop_assert_eq!(matrix.total().bytes, sum);
+            for i in 0..9usize { for j in 0..9usize {
+                let want: u64 = entries.iter().filter(|e| e.0 as usize == i && e.1 as usize == j).map(|e| e.2.messages).sum();
+                prop_assert_eq!(matrix.get(i, j).messages, want);
+            }}
+        }
+    }
+}

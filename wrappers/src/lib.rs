@@ -1,0 +1,1 @@
+//! librankweave.so
