@@ -50,6 +50,6 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort) -> Vec<(&'static str
         prepared.honour_fixed(&mut place_of);
         list.push(("multisection", place_of));
     }
-    list.push(("given order, refined", prepared.problem.identity_places()));
+    if list.is_empty() { list.push(("given order, refined", prepared.problem.identity_places()));}
     list
 }
