@@ -88,8 +88,15 @@ pub(super) fn reduce_scatter_halving(me: Member, block: &Blocks, visit: &mut Vis
 
 /// Reduce-scatter by a butterfly: the nearest exchange first, again with half of all blocks, so
 /// that everybody ends with the block of the rank whose number has its bits reversed (Träff, "An
-/// improved algorithm for (non-commutative) reduce-scatter with an application", 2005).
-pub(super) fn reduce_scatter_butterfly(me: Member, block: &Blocks, visit: &mut Visit) {
+/// improved algorithm for (non-commutative) reduce-scatter with an application", 2005). A last
+/// exchange brings every block to its owner; it is not needed if the blocks were `arranged` in
+/// reversed order before, which is possible with equal blocks and a power of two.
+pub(super) fn reduce_scatter_butterfly(
+    me: Member,
+    block: &Blocks,
+    arranged: bool,
+    visit: &mut Visit,
+) {
     let folding = Folding::odd(me.size);
     let number = match folding.part(me.rank) {
         Part::Waits(partner) => {
@@ -106,6 +113,9 @@ pub(super) fn reduce_scatter_butterfly(me: Member, block: &Blocks, visit: &mut V
         visit(folding.rank(number ^ bit), range_of(folding, block, give..give + blocks), 1);
         first = keep;
         bit *= 2;
+    }
+    if arranged {
+        return;
     }
     let owner = folding.rank(first);
     if owner != me.rank {

@@ -200,7 +200,7 @@ fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
     };
     match algorithm {
         Algorithm::RecursiveHalving => recursive::reduce_scatter_halving(me, block, visit),
-        Algorithm::Butterfly => recursive::reduce_scatter_butterfly(me, block, visit),
+        Algorithm::Butterfly => recursive::reduce_scatter_butterfly(me, block, false, visit),
         Algorithm::Ring => ring::reduce_scatter(me, block, visit),
         _ => {
             reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);
@@ -218,7 +218,10 @@ fn reduce_scatter_block(me: Member, call: &Call, block: &Blocks, visit: &mut Vis
     match algorithm {
         Algorithm::RecursiveDoubling => recursive::reduce_scatter_doubling(me, block, visit),
         Algorithm::RecursiveHalving => recursive::reduce_scatter_halving(me, block, visit),
-        Algorithm::Butterfly => recursive::reduce_scatter_butterfly(me, block, visit),
+        Algorithm::Butterfly => {
+            let arranged = me.size.is_power_of_two();
+            recursive::reduce_scatter_butterfly(me, block, arranged, visit);
+        }
         _ => {
             let all = call.bytes.saturating_mul(u64::from(me.size));
             reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);

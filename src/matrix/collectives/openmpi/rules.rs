@@ -18,7 +18,6 @@ pub enum Algorithm {
     Ring,
     SegmentedRing,
     Rabenseifner,
-    Pairwise,
     Bruck,
     Chain,
     Pipeline,
