@@ -49,6 +49,23 @@ impl Handle for PointerHandle {
     }
 }
 
+/// The kinds of process topology of MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopologyKind {
+    Cartesian,
+    Graph,
+    DistGraph,
+}
+
+fn topology_kind(status: c_int, cartesian: c_int, graph: c_int, dist_graph: c_int) -> Option<TopologyKind> {
+    match status {
+        s if s == cartesian => Some(TopologyKind::Cartesian),
+        s if s == graph => Some(TopologyKind::Graph),
+        s if s == dist_graph => Some(TopologyKind::DistGraph),
+        _ => None,
+    }
+}
+
 /// What an MPI binary interface fixes: the width of handles and the value of constants.
 pub trait Abi: Copy + Send + Sync + 'static {
     type Comm: Handle;
@@ -71,8 +88,8 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const COMBINER_NAMED: c_int;
     const ERR_OTHER: c_int;
     const ERR_COUNT: c_int = 2;
-    /// The C value of MPI_COMM_NULL_COPY_FN: 0 where it is a null pointer.
-    fn null_copy_fn() -> usize;
+    /// What a value of MPI_Topo_test means.
+    fn topology_kind(status: c_int) -> Option<TopologyKind>;
     fn comm_world() -> Self::Comm;
     fn comm_self() -> Self::Comm;
     fn comm_null() -> Self::Comm;
@@ -106,8 +123,8 @@ impl Abi for OpenMpi {
     const COMBINER_NAMED: c_int = 0;
     const ERR_OTHER: c_int = 16;
 
-    fn null_copy_fn() -> usize {
-        library::object(c"OMPI_C_MPI_COMM_NULL_COPY_FN")
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 1, 2, 3)
     }
     #[inline(always)]
     fn comm_world() -> PointerHandle {
@@ -159,8 +176,8 @@ impl Abi for Mpich {
     const COMBINER_NAMED: c_int = 1;
     const ERR_OTHER: c_int = 15;
 
-    fn null_copy_fn() -> usize {
-        0
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 2, 1, 3)
     }
     #[inline(always)]
     fn comm_world() -> IntHandle {
@@ -212,8 +229,8 @@ impl Abi for Standard {
     const COMBINER_NAMED: c_int = 101;
     const ERR_OTHER: c_int = 16;
 
-    fn null_copy_fn() -> usize {
-        0
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 211, 212, 213)
     }
     #[inline(always)]
     fn comm_world() -> PointerHandle {

@@ -126,12 +126,15 @@ impl Communicator {
 /// Makes the keyval whose delete callback tells that a communicator is gone.
 pub fn start<A: Abi>() {
     let mut keyval = -1;
+    let copy: unsafe extern "C" fn(
+        A::Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int,
+    ) -> c_int = crate::attribute::never_copied::<A::Comm>;
     let callback: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
         deleted::<A>;
-    // SAFETY: MPI is initialised; the callback has the standard's prototype.
+    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
     let code = unsafe {
         pmpi::<A>().comm_create_keyval(
-            A::null_copy_fn(),
+            copy as usize,
             callback as usize,
             &raw mut keyval,
             std::ptr::null_mut(),

@@ -47,6 +47,7 @@ pub struct CollectiveKey {
     pub bytes: u64,
     pub element: u32,
     pub commutative: bool,
+    pub nonblocking: bool,
 }
 
 /// The counters of one thread at a time.
@@ -98,6 +99,17 @@ impl Block {
         }
         // SAFETY: mapped with this many cells, zero-initialised, never unmapped.
         Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
+    }
+
+    /// Makes the owning thread look its collective counter up again: counters are about to go.
+    pub fn forget_current_collective(&self) {
+        let _held = BLOCKS.lock();
+        let owner = self.owner.load(Ordering::Acquire);
+        if !owner.is_null() {
+            // SAFETY: the owner is cleared, under the lock held here, before its storage goes away.
+            let owner = unsafe { &*owner };
+            owner.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
     }
 
     /// Counts a message of `kind` to `task`; tasks beyond the world go to the last cell.

@@ -15,14 +15,15 @@ static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
     let mut keyval = -1;
+    let copy: unsafe extern "C" fn(
+        A::Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int,
+    ) -> c_int = crate::attribute::never_copied::<A::Datatype>;
     let callback: unsafe extern "C" fn(A::Datatype, c_int, *mut c_void, *mut c_void) -> c_int =
         deleted::<A>;
-    // SAFETY: MPI is initialised; the callback has the standard's prototype; the null copy function
-    // of types and communicators is the same in all MPIs but Open MPI, where both ignore their
-    // arguments.
+    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
     let code = unsafe {
         pmpi::<A>().type_create_keyval(
-            A::null_copy_fn(),
+            copy as usize,
             callback as usize,
             &raw mut keyval,
             std::ptr::null_mut(),
@@ -90,7 +91,7 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
         let keyval = KEYVAL.load(Ordering::Acquire);
         // SAFETY: a valid derived type and keyval; the value is never read.
         let code = unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) };
-        if keyval < 0 && keyval == -1 || code != 0 {
+        if code != 0 {
             return size;
         }
     }

@@ -20,10 +20,10 @@ pub fn entries(calls: &[Call]) -> String {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::abi::Abi;\nuse crate::record;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::abi::Abi;\nuse crate::record;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
-        if !matches!(call.action, Action::Hand(_)) {
+        if !matches!(call.action, Action::Hand { .. }) {
             wrapper(&mut text, index, call)?;
         }
     }
@@ -33,7 +33,10 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         let (kind, path) = match &call.action {
             Action::Translate => ("Translates", format!("{}::<A>", function(name))),
             Action::Record { .. } => ("Records", format!("{}::<A>", function(name))),
-            Action::Hand(path) => ("Records", format!("special::{path}::<A>")),
+            Action::Hand { function, always } => (
+                if *always { "Records" } else { "Translates" },
+                format!("special::{function}::<A>"),
+            ),
         };
         let _ = writeln!(text, "        Wrapper::{kind}({path} as *const ()),");
     }
@@ -65,7 +68,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         function(&prototype.name)
     );
     text.push_str("    // SAFETY: the arguments are the program's own, as the standard asks for; the next\n    // function has the same C prototype.\n    unsafe {\n");
-    let mut later = None;
+    let mut later = false;
     let mut recorded_comm = None;
     if let Action::Record { recorder, arguments, at_start } = &call.action {
         let passed: Vec<String> = arguments
@@ -80,21 +83,42 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
                 )
             })
             .collect();
-        let first = arguments.first().cloned().unwrap_or_default();
         let list = passed.join(", ");
-        if *at_start {
-            let _ = writeln!(
-                text,
-                "        let (comm, plan) = record::plan::{recorder}::<A>({list});"
-            );
-            later = Some(());
-            recorded_comm = Some(first);
-        } else if first == "win" {
-            let _ = writeln!(text, "        record::{recorder}::<A>({list});");
-        } else {
-            let _ = writeln!(text, "        let comm = record::{recorder}::<A>({list});");
-            recorded_comm = Some(first);
+        let counts = prototype.parameters.iter().any(|p| {
+            arguments.contains(&p.name)
+                && matches!(p.rust_type().as_str(), "*const c_int" | "*const i64")
+        });
+        let generics = if counts { "<A, _>" } else { "<A>" };
+        let first = arguments.first().cloned().unwrap_or_default();
+        match (class(recorder), *at_start) {
+            (Class::Send, false) => {
+                let _ = writeln!(text, "        let comm = record::{recorder}::<A>({list});");
+            }
+            (Class::Send, true) => {
+                text.push_str("        let mut plan = Plan::default();\n");
+                let _ = writeln!(
+                    text,
+                    "        let comm = record::later::{recorder}::<A>(&mut plan, {list});"
+                );
+            }
+            (Class::OneSided, _) => {
+                let _ = writeln!(text, "        record::onesided::{recorder}::<A>({list});");
+            }
+            (Class::Collective(module), at_start) => {
+                let out = if at_start {
+                    text.push_str("        let mut plan = Plan::default();\n");
+                    "Out::Later(&mut plan)".to_string()
+                } else {
+                    format!("Out::Now({})", prototype.parameters.iter().any(|p| p.name == "request"))
+                };
+                let _ = writeln!(
+                    text,
+                    "        let comm = record::{module}::{recorder}::{generics}({out}, {list});"
+                );
+            }
         }
+        later = *at_start;
+        recorded_comm = Some(first);
     }
     for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
         if recorded_comm.as_deref() != Some(p.name.as_str()) {
@@ -108,14 +132,30 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         types.join(", ")
     );
     let list = arguments.join(", ");
-    if later.is_some() {
+    if later {
         let _ = writeln!(text, "        let code = next({list});");
-        text.push_str("        record::plan::keep::<A>(code, request, plan);\n        code\n");
+        text.push_str("        record::later::keep::<A>(code, request, plan);\n        code\n");
     } else {
         let _ = writeln!(text, "        next({list})");
     }
     text.push_str("    }\n}\n\n");
     Ok(())
+}
+
+/// Where a recorder lives, which decides how it is called.
+enum Class {
+    Send,
+    OneSided,
+    Collective(&'static str),
+}
+
+fn class(recorder: &str) -> Class {
+    match recorder {
+        "send" => Class::Send,
+        "put" | "get" | "get_accumulate" | "fetch_and_op" | "compare_and_swap" => Class::OneSided,
+        name if name.starts_with("neighbor_") => Class::Collective("neighbour"),
+        _ => Class::Collective("collective"),
+    }
 }
 
 fn is_count(name: &str) -> bool {

@@ -9,8 +9,8 @@ pub enum Action {
     Translate,
     /// Call a recorder with these arguments, now or (persistent calls) at every start.
     Record { recorder: String, arguments: Vec<String>, at_start: bool },
-    /// A function written by hand.
-    Hand(String),
+    /// A function written by hand; `always`, or only while the world is replaced.
+    Hand { function: String, always: bool },
 }
 
 /// One entry point.
@@ -42,7 +42,9 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Vec<Call>, String> {
         if let Some(twin) = prototypes.get(&format!("{name}_c")) {
             check(twin, &action).map_err(|e| fail(&e))?;
             let action = match action {
-                Action::Hand(function) => Action::Hand(format!("{function}_c")),
+                Action::Hand { function, always } => {
+                    Action::Hand { function: format!("{function}_c"), always }
+                }
                 other => other,
             };
             calls.push(Call { prototype: twin.clone(), action });
@@ -58,8 +60,10 @@ fn parse_action(text: &str) -> Result<Option<Action>, String> {
     if text == "-" {
         return Ok(Some(Action::Translate));
     }
-    if let Some(function) = text.strip_prefix('!') {
-        return Ok(Some(Action::Hand(function.to_string())));
+    for (prefix, always) in [('!', true), ('=', false)] {
+        if let Some(function) = text.strip_prefix(prefix) {
+            return Ok(Some(Action::Hand { function: function.to_string(), always }));
+        }
     }
     let (at_start, text) = match text.strip_prefix("start ") {
         Some(rest) => (true, rest),

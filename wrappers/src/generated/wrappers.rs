@@ -3,6 +3,8 @@
 
 use crate::abi::Abi;
 use crate::record;
+use crate::record::collective::Out;
+use crate::record::later::Plan;
 use crate::slots::{self, Wrapper};
 use crate::special;
 use crate::world::effective;
@@ -21,7 +23,7 @@ pub unsafe extern "C" fn mpi_send<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -39,7 +41,7 @@ pub unsafe extern "C" fn mpi_send_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(4);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -58,7 +60,7 @@ pub unsafe extern "C" fn mpi_isend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -77,7 +79,7 @@ pub unsafe extern "C" fn mpi_isend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(6);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -95,7 +97,7 @@ pub unsafe extern "C" fn mpi_bsend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -113,7 +115,7 @@ pub unsafe extern "C" fn mpi_bsend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(8);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -132,7 +134,7 @@ pub unsafe extern "C" fn mpi_ibsend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -151,7 +153,7 @@ pub unsafe extern "C" fn mpi_ibsend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(10);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -169,7 +171,7 @@ pub unsafe extern "C" fn mpi_ssend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -187,7 +189,7 @@ pub unsafe extern "C" fn mpi_ssend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(12);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -206,7 +208,7 @@ pub unsafe extern "C" fn mpi_issend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -225,7 +227,7 @@ pub unsafe extern "C" fn mpi_issend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(14);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -243,7 +245,7 @@ pub unsafe extern "C" fn mpi_rsend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn mpi_rsend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(16);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
@@ -280,7 +282,7 @@ pub unsafe extern "C" fn mpi_irsend<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -299,7 +301,7 @@ pub unsafe extern "C" fn mpi_irsend_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(18);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -323,7 +325,7 @@ pub unsafe extern "C" fn mpi_sendrecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -347,7 +349,7 @@ pub unsafe extern "C" fn mpi_sendrecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -368,7 +370,7 @@ pub unsafe extern "C" fn mpi_sendrecv_replace<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -389,7 +391,7 @@ pub unsafe extern "C" fn mpi_sendrecv_replace_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(22);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -413,7 +415,7 @@ pub unsafe extern "C" fn mpi_isendrecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -437,7 +439,7 @@ pub unsafe extern "C" fn mpi_isendrecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -458,7 +460,7 @@ pub unsafe extern "C" fn mpi_isendrecv_replace<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -479,7 +481,7 @@ pub unsafe extern "C" fn mpi_isendrecv_replace_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -497,10 +499,11 @@ pub unsafe extern "C" fn mpi_send_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -518,10 +521,11 @@ pub unsafe extern "C" fn mpi_send_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -539,10 +543,11 @@ pub unsafe extern "C" fn mpi_bsend_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -560,10 +565,11 @@ pub unsafe extern "C" fn mpi_bsend_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -581,10 +587,11 @@ pub unsafe extern "C" fn mpi_ssend_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -602,10 +609,11 @@ pub unsafe extern "C" fn mpi_ssend_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -623,10 +631,11 @@ pub unsafe extern "C" fn mpi_rsend_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -644,10 +653,11 @@ pub unsafe extern "C" fn mpi_rsend_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::send::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(34);
+        let mut plan = Plan::default();
+        let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
         let code = next(buf, count, datatype, dest, tag, comm, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -668,7 +678,7 @@ pub unsafe extern "C" fn mpi_precv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(36);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(35);
         next(buf, partitions, count, datatype, dest, tag, comm, info, request)
     }
 }
@@ -686,7 +696,7 @@ pub unsafe extern "C" fn mpi_improbe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(43);
+        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(42);
         next(source, tag, comm, flag, message, status)
     }
 }
@@ -703,7 +713,7 @@ pub unsafe extern "C" fn mpi_iprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(44);
+        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(43);
         next(source, tag, comm, flag, status)
     }
 }
@@ -722,7 +732,7 @@ pub unsafe extern "C" fn mpi_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(44);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -741,7 +751,7 @@ pub unsafe extern "C" fn mpi_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(46);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -758,7 +768,7 @@ pub unsafe extern "C" fn mpi_mprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(47);
+        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(46);
         next(source, tag, comm, message, status)
     }
 }
@@ -774,7 +784,7 @@ pub unsafe extern "C" fn mpi_probe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
+        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(47);
         next(source, tag, comm, status)
     }
 }
@@ -793,7 +803,7 @@ pub unsafe extern "C" fn mpi_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -812,7 +822,7 @@ pub unsafe extern "C" fn mpi_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(50);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -831,7 +841,7 @@ pub unsafe extern "C" fn mpi_recv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(50);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -850,7 +860,7 @@ pub unsafe extern "C" fn mpi_recv_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(52);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -862,8 +872,8 @@ pub unsafe extern "C" fn mpi_barrier<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::barrier::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(53);
+        let comm = record::collective::barrier::<A>(Out::Now(false), comm);
+        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(52);
         next(comm)
     }
 }
@@ -876,8 +886,8 @@ pub unsafe extern "C" fn mpi_ibarrier<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::barrier::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(54);
+        let comm = record::collective::barrier::<A>(Out::Now(true), comm);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(53);
         next(comm, request)
     }
 }
@@ -891,10 +901,11 @@ pub unsafe extern "C" fn mpi_barrier_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::barrier::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(55);
+        let mut plan = Plan::default();
+        let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
+        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(54);
         let code = next(comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -910,8 +921,8 @@ pub unsafe extern "C" fn mpi_bcast<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::bcast::<A>(comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
+        let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(55);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -927,8 +938,8 @@ pub unsafe extern "C" fn mpi_bcast_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::bcast::<A>(comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(57);
+        let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, count, datatype);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -945,8 +956,8 @@ pub unsafe extern "C" fn mpi_ibcast<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::bcast::<A>(comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
+        let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(57);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -963,8 +974,8 @@ pub unsafe extern "C" fn mpi_ibcast_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::bcast::<A>(comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(59);
+        let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, count, datatype);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -982,10 +993,11 @@ pub unsafe extern "C" fn mpi_bcast_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::bcast::<A>(comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
+        let mut plan = Plan::default();
+        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(59);
         let code = next(buffer, count, datatype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1003,10 +1015,11 @@ pub unsafe extern "C" fn mpi_bcast_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::bcast::<A>(comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(61);
+        let mut plan = Plan::default();
+        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, count, datatype);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
         let code = next(buffer, count, datatype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1025,8 +1038,8 @@ pub unsafe extern "C" fn mpi_gather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gather::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
+        let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(61);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1045,8 +1058,8 @@ pub unsafe extern "C" fn mpi_gather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gather::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(63);
+        let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1066,8 +1079,8 @@ pub unsafe extern "C" fn mpi_igather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gather::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
+        let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(63);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1087,8 +1100,8 @@ pub unsafe extern "C" fn mpi_igather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gather::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(65);
+        let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1109,10 +1122,11 @@ pub unsafe extern "C" fn mpi_gather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::gather::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
+        let mut plan = Plan::default();
+        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(65);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1133,10 +1147,11 @@ pub unsafe extern "C" fn mpi_gather_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::gather::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(67);
+        let mut plan = Plan::default();
+        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1156,8 +1171,8 @@ pub unsafe extern "C" fn mpi_gatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gatherv::<A>(comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
+        let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(67);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1177,8 +1192,8 @@ pub unsafe extern "C" fn mpi_gatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gatherv::<A>(comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(69);
+        let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1199,8 +1214,8 @@ pub unsafe extern "C" fn mpi_igatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gatherv::<A>(comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
+        let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(69);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1221,8 +1236,8 @@ pub unsafe extern "C" fn mpi_igatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::gatherv::<A>(comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(71);
+        let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1244,10 +1259,11 @@ pub unsafe extern "C" fn mpi_gatherv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::gatherv::<A>(comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
+        let mut plan = Plan::default();
+        let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(71);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1269,10 +1285,11 @@ pub unsafe extern "C" fn mpi_gatherv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::gatherv::<A>(comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(73);
+        let mut plan = Plan::default();
+        let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1291,8 +1308,8 @@ pub unsafe extern "C" fn mpi_scatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatter::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
+        let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(73);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1311,8 +1328,8 @@ pub unsafe extern "C" fn mpi_scatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatter::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(75);
+        let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1332,8 +1349,8 @@ pub unsafe extern "C" fn mpi_iscatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatter::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
+        let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(75);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1353,8 +1370,8 @@ pub unsafe extern "C" fn mpi_iscatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatter::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(77);
+        let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1375,10 +1392,11 @@ pub unsafe extern "C" fn mpi_scatter_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scatter::<A>(comm, root, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
+        let mut plan = Plan::default();
+        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(77);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1399,10 +1417,11 @@ pub unsafe extern "C" fn mpi_scatter_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scatter::<A>(comm, root, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(79);
+        let mut plan = Plan::default();
+        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1422,8 +1441,8 @@ pub unsafe extern "C" fn mpi_scatterv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
+        let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(79);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1443,8 +1462,8 @@ pub unsafe extern "C" fn mpi_scatterv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(81);
+        let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1465,8 +1484,8 @@ pub unsafe extern "C" fn mpi_iscatterv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
+        let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(81);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1487,8 +1506,8 @@ pub unsafe extern "C" fn mpi_iscatterv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(83);
+        let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1510,10 +1529,11 @@ pub unsafe extern "C" fn mpi_scatterv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
+        let mut plan = Plan::default();
+        let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(83);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1535,10 +1555,11 @@ pub unsafe extern "C" fn mpi_scatterv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scatterv::<A>(comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(85);
+        let mut plan = Plan::default();
+        let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1556,8 +1577,8 @@ pub unsafe extern "C" fn mpi_allgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(86);
+        let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(85);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1575,8 +1596,8 @@ pub unsafe extern "C" fn mpi_allgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(87);
+        let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(86);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1595,8 +1616,8 @@ pub unsafe extern "C" fn mpi_iallgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
+        let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(87);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1615,8 +1636,8 @@ pub unsafe extern "C" fn mpi_iallgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(89);
+        let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1636,10 +1657,11 @@ pub unsafe extern "C" fn mpi_allgather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
+        let mut plan = Plan::default();
+        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(89);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1659,10 +1681,11 @@ pub unsafe extern "C" fn mpi_allgather_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(91);
+        let mut plan = Plan::default();
+        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1681,8 +1704,8 @@ pub unsafe extern "C" fn mpi_allgatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(92);
+        let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(91);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -1701,8 +1724,8 @@ pub unsafe extern "C" fn mpi_allgatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(93);
+        let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(92);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -1722,8 +1745,8 @@ pub unsafe extern "C" fn mpi_iallgatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
+        let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(93);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -1743,8 +1766,8 @@ pub unsafe extern "C" fn mpi_iallgatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(95);
+        let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -1765,10 +1788,11 @@ pub unsafe extern "C" fn mpi_allgatherv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
+        let mut plan = Plan::default();
+        let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(95);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1789,10 +1813,11 @@ pub unsafe extern "C" fn mpi_allgatherv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allgatherv::<A>(comm, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(97);
+        let mut plan = Plan::default();
+        let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1810,8 +1835,8 @@ pub unsafe extern "C" fn mpi_alltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(98);
+        let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(97);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1829,8 +1854,8 @@ pub unsafe extern "C" fn mpi_alltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(99);
+        let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(98);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1849,8 +1874,8 @@ pub unsafe extern "C" fn mpi_ialltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
+        let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(99);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1869,8 +1894,8 @@ pub unsafe extern "C" fn mpi_ialltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(101);
+        let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1890,10 +1915,11 @@ pub unsafe extern "C" fn mpi_alltoall_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(101);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1913,10 +1939,11 @@ pub unsafe extern "C" fn mpi_alltoall_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(103);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -1936,8 +1963,8 @@ pub unsafe extern "C" fn mpi_alltoallv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(104);
+        let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(103);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -1957,8 +1984,8 @@ pub unsafe extern "C" fn mpi_alltoallv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(105);
+        let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(104);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -1979,8 +2006,8 @@ pub unsafe extern "C" fn mpi_ialltoallv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
+        let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(105);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2001,8 +2028,8 @@ pub unsafe extern "C" fn mpi_ialltoallv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(107);
+        let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2024,10 +2051,11 @@ pub unsafe extern "C" fn mpi_alltoallv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(107);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2049,10 +2077,11 @@ pub unsafe extern "C" fn mpi_alltoallv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoallv::<A>(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(109);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2072,8 +2101,8 @@ pub unsafe extern "C" fn mpi_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
+        let comm = record::collective::alltoallw::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(109);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2093,8 +2122,8 @@ pub unsafe extern "C" fn mpi_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(111);
+        let comm = record::collective::alltoallw::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2115,8 +2144,8 @@ pub unsafe extern "C" fn mpi_ialltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
+        let comm = record::collective::alltoallw::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(111);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2137,8 +2166,8 @@ pub unsafe extern "C" fn mpi_ialltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(113);
+        let comm = record::collective::alltoallw::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2160,10 +2189,11 @@ pub unsafe extern "C" fn mpi_alltoallw_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallw::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(113);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2185,10 +2215,11 @@ pub unsafe extern "C" fn mpi_alltoallw_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::alltoallw::<A>(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(115);
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallw::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2206,8 +2237,8 @@ pub unsafe extern "C" fn mpi_reduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce::<A>(comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
+        let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(115);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2225,8 +2256,8 @@ pub unsafe extern "C" fn mpi_reduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce::<A>(comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(117);
+        let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2245,8 +2276,8 @@ pub unsafe extern "C" fn mpi_ireduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce::<A>(comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
+        let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(117);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2265,8 +2296,8 @@ pub unsafe extern "C" fn mpi_ireduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce::<A>(comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(119);
+        let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2286,10 +2317,11 @@ pub unsafe extern "C" fn mpi_reduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce::<A>(comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(119);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2309,10 +2341,11 @@ pub unsafe extern "C" fn mpi_reduce_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce::<A>(comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(121);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2329,8 +2362,8 @@ pub unsafe extern "C" fn mpi_allreduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allreduce::<A>(comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
+        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(121);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2347,8 +2380,8 @@ pub unsafe extern "C" fn mpi_allreduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allreduce::<A>(comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(123);
+        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2366,8 +2399,8 @@ pub unsafe extern "C" fn mpi_iallreduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allreduce::<A>(comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
+        let comm = record::collective::allreduce::<A>(Out::Now(true), comm, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(123);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2385,8 +2418,8 @@ pub unsafe extern "C" fn mpi_iallreduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::allreduce::<A>(comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(125);
+        let comm = record::collective::allreduce::<A>(Out::Now(true), comm, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2405,10 +2438,11 @@ pub unsafe extern "C" fn mpi_allreduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allreduce::<A>(comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
+        let mut plan = Plan::default();
+        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(125);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2427,10 +2461,11 @@ pub unsafe extern "C" fn mpi_allreduce_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::allreduce::<A>(comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(127);
+        let mut plan = Plan::default();
+        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, count, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2447,8 +2482,8 @@ pub unsafe extern "C" fn mpi_reduce_scatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(127);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -2465,8 +2500,8 @@ pub unsafe extern "C" fn mpi_reduce_scatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(129);
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -2484,8 +2519,8 @@ pub unsafe extern "C" fn mpi_ireduce_scatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(129);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -2503,8 +2538,8 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(131);
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -2523,10 +2558,11 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(131);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2545,10 +2581,11 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce_scatter::<A>(comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(133);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2565,8 +2602,8 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, i64::from(recvcount), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(133);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -2583,8 +2620,8 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(135);
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, recvcount, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -2602,8 +2639,8 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_block<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, i64::from(recvcount), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(135);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -2621,8 +2658,8 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_block_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(137);
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, recvcount, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -2641,10 +2678,11 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(137);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2663,10 +2701,11 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(139);
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, recvcount, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2683,8 +2722,8 @@ pub unsafe extern "C" fn mpi_scan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
+        let comm = record::collective::scan::<A>(Out::Now(false), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(139);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2701,8 +2740,8 @@ pub unsafe extern "C" fn mpi_scan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(141);
+        let comm = record::collective::scan::<A>(Out::Now(false), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2720,8 +2759,8 @@ pub unsafe extern "C" fn mpi_iscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
+        let comm = record::collective::scan::<A>(Out::Now(true), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(141);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2739,8 +2778,8 @@ pub unsafe extern "C" fn mpi_iscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::scan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(143);
+        let comm = record::collective::scan::<A>(Out::Now(true), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2759,10 +2798,11 @@ pub unsafe extern "C" fn mpi_scan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
+        let mut plan = Plan::default();
+        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(143);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2781,10 +2821,11 @@ pub unsafe extern "C" fn mpi_scan_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::scan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(145);
+        let mut plan = Plan::default();
+        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2801,8 +2842,8 @@ pub unsafe extern "C" fn mpi_exscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::exscan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
+        let comm = record::collective::exscan::<A>(Out::Now(false), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(145);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2819,8 +2860,8 @@ pub unsafe extern "C" fn mpi_exscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::exscan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(147);
+        let comm = record::collective::exscan::<A>(Out::Now(false), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2838,8 +2879,8 @@ pub unsafe extern "C" fn mpi_iexscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::exscan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
+        let comm = record::collective::exscan::<A>(Out::Now(true), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(147);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2857,8 +2898,8 @@ pub unsafe extern "C" fn mpi_iexscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::exscan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(149);
+        let comm = record::collective::exscan::<A>(Out::Now(true), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2877,10 +2918,11 @@ pub unsafe extern "C" fn mpi_exscan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::exscan::<A>(comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
+        let mut plan = Plan::default();
+        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(149);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2899,10 +2941,11 @@ pub unsafe extern "C" fn mpi_exscan_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::exscan::<A>(comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(151);
+        let mut plan = Plan::default();
+        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, count, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -2920,8 +2963,8 @@ pub unsafe extern "C" fn mpi_neighbor_allgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(152);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(151);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2939,8 +2982,8 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(153);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(152);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2959,8 +3002,8 @@ pub unsafe extern "C" fn mpi_ineighbor_allgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(153);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2979,8 +3022,8 @@ pub unsafe extern "C" fn mpi_ineighbor_allgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(155);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3000,10 +3043,11 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(155);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3023,10 +3067,11 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(157);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3045,8 +3090,8 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(158);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(157);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3065,8 +3110,8 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(159);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(158);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3086,8 +3131,8 @@ pub unsafe extern "C" fn mpi_ineighbor_allgatherv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(159);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3107,8 +3152,8 @@ pub unsafe extern "C" fn mpi_ineighbor_allgatherv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(161);
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3129,10 +3174,11 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_allgather::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(161);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3153,10 +3199,11 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_allgather::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(163);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3174,8 +3221,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoall::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(164);
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(163);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3193,8 +3240,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoall::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(165);
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(164);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3213,8 +3260,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoall::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(165);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3233,8 +3280,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoall::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(167);
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3254,10 +3301,11 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoall::<A>(comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(167);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3277,10 +3325,11 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoall::<A>(comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(169);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3300,8 +3349,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(170);
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(169);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3321,8 +3370,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(171);
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(170);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3343,8 +3392,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(171);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3365,8 +3414,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(173);
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3388,10 +3437,11 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(173);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3413,10 +3463,11 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoallv::<A>(comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(175);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3436,8 +3487,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(false), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(175);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -3457,8 +3508,8 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(177);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(false), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -3479,8 +3530,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(true), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(177);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -3501,8 +3552,8 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(179);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(true), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -3524,10 +3575,11 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(179);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
     }
 }
@@ -3549,11 +3601,135 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let (comm, plan) = record::plan::neighbor_alltoallw::<A>(comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(181);
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
-        record::plan::keep::<A>(code, request, plan);
+        record::later::keep::<A>(code, request, plan);
         code
+    }
+}
+
+/// `MPI_Win_allocate`
+pub unsafe extern "C" fn mpi_win_allocate<A: Abi>(
+    size: isize,
+    disp_unit: c_int,
+    info: A::Info,
+    comm: A::Comm,
+    baseptr: *mut c_void,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(181);
+        next(size, disp_unit, info, comm, baseptr, win)
+    }
+}
+
+/// `MPI_Win_allocate_c`
+pub unsafe extern "C" fn mpi_win_allocate_c<A: Abi>(
+    size: isize,
+    disp_unit: isize,
+    info: A::Info,
+    comm: A::Comm,
+    baseptr: *mut c_void,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(182);
+        next(size, disp_unit, info, comm, baseptr, win)
+    }
+}
+
+/// `MPI_Win_allocate_shared`
+pub unsafe extern "C" fn mpi_win_allocate_shared<A: Abi>(
+    size: isize,
+    disp_unit: c_int,
+    info: A::Info,
+    comm: A::Comm,
+    baseptr: *mut c_void,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
+        next(size, disp_unit, info, comm, baseptr, win)
+    }
+}
+
+/// `MPI_Win_allocate_shared_c`
+pub unsafe extern "C" fn mpi_win_allocate_shared_c<A: Abi>(
+    size: isize,
+    disp_unit: isize,
+    info: A::Info,
+    comm: A::Comm,
+    baseptr: *mut c_void,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
+        next(size, disp_unit, info, comm, baseptr, win)
+    }
+}
+
+/// `MPI_Win_create`
+pub unsafe extern "C" fn mpi_win_create<A: Abi>(
+    base: *mut c_void,
+    size: isize,
+    disp_unit: c_int,
+    info: A::Info,
+    comm: A::Comm,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(185);
+        next(base, size, disp_unit, info, comm, win)
+    }
+}
+
+/// `MPI_Win_create_c`
+pub unsafe extern "C" fn mpi_win_create_c<A: Abi>(
+    base: *mut c_void,
+    size: isize,
+    disp_unit: isize,
+    info: A::Info,
+    comm: A::Comm,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(186);
+        next(base, size, disp_unit, info, comm, win)
+    }
+}
+
+/// `MPI_Win_create_dynamic`
+pub unsafe extern "C" fn mpi_win_create_dynamic<A: Abi>(
+    info: A::Info,
+    comm: A::Comm,
+    win: *mut A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
+        next(info, comm, win)
     }
 }
 
@@ -3571,8 +3747,8 @@ pub unsafe extern "C" fn mpi_put<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(189);
+        record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(188);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -3591,8 +3767,8 @@ pub unsafe extern "C" fn mpi_put_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(190);
+        record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(189);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -3612,8 +3788,8 @@ pub unsafe extern "C" fn mpi_rput<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
+        record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(190);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -3633,8 +3809,8 @@ pub unsafe extern "C" fn mpi_rput_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(192);
+        record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -3654,8 +3830,8 @@ pub unsafe extern "C" fn mpi_accumulate<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
+        record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(192);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -3675,8 +3851,8 @@ pub unsafe extern "C" fn mpi_accumulate_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(194);
+        record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -3697,8 +3873,8 @@ pub unsafe extern "C" fn mpi_raccumulate<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
+        record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(194);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -3719,8 +3895,8 @@ pub unsafe extern "C" fn mpi_raccumulate_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(196);
+        record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -3739,8 +3915,8 @@ pub unsafe extern "C" fn mpi_get<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(197);
+        record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(196);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -3759,8 +3935,8 @@ pub unsafe extern "C" fn mpi_get_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(198);
+        record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(197);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -3780,8 +3956,8 @@ pub unsafe extern "C" fn mpi_rget<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
+        record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(198);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -3801,8 +3977,8 @@ pub unsafe extern "C" fn mpi_rget_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(200);
+        record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -3825,8 +4001,8 @@ pub unsafe extern "C" fn mpi_get_accumulate<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
+        record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(200);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -3849,8 +4025,8 @@ pub unsafe extern "C" fn mpi_get_accumulate_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(202);
+        record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -3874,8 +4050,8 @@ pub unsafe extern "C" fn mpi_rget_accumulate<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
+        record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(202);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -3899,8 +4075,8 @@ pub unsafe extern "C" fn mpi_rget_accumulate_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(204);
+        record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -3918,8 +4094,8 @@ pub unsafe extern "C" fn mpi_fetch_and_op<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::fetch_and_op::<A>(win, target_rank, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(205);
+        record::onesided::fetch_and_op::<A>(win, target_rank, datatype, op);
+        let next: unsafe extern "C" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(204);
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
     }
 }
@@ -3937,8 +4113,8 @@ pub unsafe extern "C" fn mpi_compare_and_swap<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        record::compare_and_swap::<A>(win, target_rank, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(206);
+        record::onesided::compare_and_swap::<A>(win, target_rank, datatype);
+        let next: unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(205);
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
     }
 }
@@ -3952,7 +4128,7 @@ pub unsafe extern "C" fn mpi_attr_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(209);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(208);
         next(comm, keyval)
     }
 }
@@ -3967,7 +4143,7 @@ pub unsafe extern "C" fn mpi_attr_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(211);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(210);
         next(comm, keyval, attribute_val)
     }
 }
@@ -3983,7 +4159,7 @@ pub unsafe extern "C" fn mpi_cart_coords<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(212);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(211);
         next(comm, rank, maxdims, coords)
     }
 }
@@ -4001,7 +4177,7 @@ pub unsafe extern "C" fn mpi_cart_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(213);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(212);
         next(comm_old, ndims, dims, periods, reorder, comm_cart)
     }
 }
@@ -4018,7 +4194,7 @@ pub unsafe extern "C" fn mpi_cart_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(214);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(213);
         next(comm, maxdims, dims, periods, coords)
     }
 }
@@ -4035,7 +4211,7 @@ pub unsafe extern "C" fn mpi_cart_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(215);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(214);
         next(comm, ndims, dims, periods, newrank)
     }
 }
@@ -4050,7 +4226,7 @@ pub unsafe extern "C" fn mpi_cart_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(216);
+        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(215);
         next(comm, coords, rank)
     }
 }
@@ -4067,7 +4243,7 @@ pub unsafe extern "C" fn mpi_cart_shift<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(217);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
         next(comm, direction, disp, rank_source, rank_dest)
     }
 }
@@ -4082,7 +4258,7 @@ pub unsafe extern "C" fn mpi_cart_sub<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(218);
+        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(217);
         next(comm, remain_dims, newcomm)
     }
 }
@@ -4096,7 +4272,7 @@ pub unsafe extern "C" fn mpi_cartdim_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(219);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(218);
         next(comm, ndims)
     }
 }
@@ -4113,7 +4289,7 @@ pub unsafe extern "C" fn mpi_comm_accept<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(220);
+        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(219);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4128,7 +4304,7 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(221);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(220);
         next(comm, buffer, size)
     }
 }
@@ -4143,7 +4319,7 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(222);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(221);
         next(comm, buffer, size)
     }
 }
@@ -4157,7 +4333,7 @@ pub unsafe extern "C" fn mpi_comm_call_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(223);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(222);
         next(comm, errorcode)
     }
 }
@@ -4173,7 +4349,7 @@ pub unsafe extern "C" fn mpi_comm_compare<A: Abi>(
     unsafe {
         let comm1 = effective::<A>(comm1);
         let comm2 = effective::<A>(comm2);
-        let next: unsafe extern "C" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(224);
+        let next: unsafe extern "C" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(223);
         next(comm1, comm2, result)
     }
 }
@@ -4190,7 +4366,7 @@ pub unsafe extern "C" fn mpi_comm_connect<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(225);
+        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(224);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4205,7 +4381,7 @@ pub unsafe extern "C" fn mpi_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(226);
+        let next: unsafe extern "C" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(225);
         next(comm, group, newcomm)
     }
 }
@@ -4221,7 +4397,7 @@ pub unsafe extern "C" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(227);
+        let next: unsafe extern "C" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(226);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4235,7 +4411,7 @@ pub unsafe extern "C" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(228);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(227);
         next(comm, comm_keyval)
     }
 }
@@ -4250,7 +4426,7 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(229);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(228);
         next(comm, buffer_addr, size)
     }
 }
@@ -4265,7 +4441,7 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(230);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(229);
         next(comm, buffer_addr, size)
     }
 }
@@ -4279,7 +4455,7 @@ pub unsafe extern "C" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(231);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(230);
         next(comm, newcomm)
     }
 }
@@ -4294,7 +4470,7 @@ pub unsafe extern "C" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(232);
+        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(231);
         next(comm, info, newcomm)
     }
 }
@@ -4307,7 +4483,7 @@ pub unsafe extern "C" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(233);
+        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(232);
         next(comm)
     }
 }
@@ -4321,7 +4497,7 @@ pub unsafe extern "C" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(235);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(234);
         next(comm, errhandler)
     }
 }
@@ -4335,7 +4511,7 @@ pub unsafe extern "C" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Info) -> c_int = slots::next(236);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Info) -> c_int = slots::next(235);
         next(comm, info_used)
     }
 }
@@ -4350,7 +4526,7 @@ pub unsafe extern "C" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(237);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(236);
         next(comm, comm_name, resultlen)
     }
 }
@@ -4364,7 +4540,7 @@ pub unsafe extern "C" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(238);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(237);
         next(comm, group)
     }
 }
@@ -4379,7 +4555,7 @@ pub unsafe extern "C" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(239);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(238);
         next(comm, newcomm, request)
     }
 }
@@ -4395,7 +4571,7 @@ pub unsafe extern "C" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(240);
+        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(239);
         next(comm, info, newcomm, request)
     }
 }
@@ -4409,7 +4585,7 @@ pub unsafe extern "C" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(241);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(240);
         next(comm, request)
     }
 }
@@ -4423,7 +4599,7 @@ pub unsafe extern "C" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(242);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(241);
         next(comm, rank)
     }
 }
@@ -4437,7 +4613,7 @@ pub unsafe extern "C" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(243);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(242);
         next(comm, group)
     }
 }
@@ -4451,7 +4627,7 @@ pub unsafe extern "C" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(244);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(243);
         next(comm, size)
     }
 }
@@ -4466,7 +4642,7 @@ pub unsafe extern "C" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(245);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(244);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -4480,7 +4656,7 @@ pub unsafe extern "C" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info) -> c_int = slots::next(247);
+        let next: unsafe extern "C" fn(A::Comm, A::Info) -> c_int = slots::next(246);
         next(comm, info)
     }
 }
@@ -4494,7 +4670,7 @@ pub unsafe extern "C" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char) -> c_int = slots::next(248);
+        let next: unsafe extern "C" fn(A::Comm, *const c_char) -> c_int = slots::next(247);
         next(comm, comm_name)
     }
 }
@@ -4508,7 +4684,7 @@ pub unsafe extern "C" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(249);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
         next(comm, size)
     }
 }
@@ -4528,7 +4704,7 @@ pub unsafe extern "C" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(250);
+        let next: unsafe extern "C" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(249);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4549,7 +4725,7 @@ pub unsafe extern "C" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(251);
+        let next: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(250);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4565,7 +4741,7 @@ pub unsafe extern "C" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(252);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(251);
         next(comm, color, key, newcomm)
     }
 }
@@ -4582,7 +4758,7 @@ pub unsafe extern "C" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(253);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(252);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -4596,7 +4772,7 @@ pub unsafe extern "C" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(254);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(253);
         next(comm, flag)
     }
 }
@@ -4617,7 +4793,7 @@ pub unsafe extern "C" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(255);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(254);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
@@ -4639,7 +4815,7 @@ pub unsafe extern "C" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(256);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(255);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
@@ -4658,7 +4834,7 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(257);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(256);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -4674,7 +4850,7 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(258);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(257);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -4688,7 +4864,7 @@ pub unsafe extern "C" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(259);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(258);
         next(comm, errhandler)
     }
 }
@@ -4705,7 +4881,7 @@ pub unsafe extern "C" fn mpi_file_open<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(261);
+        let next: unsafe extern "C" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(260);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -4723,7 +4899,7 @@ pub unsafe extern "C" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(262);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(261);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -4740,7 +4916,7 @@ pub unsafe extern "C" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(263);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -4757,7 +4933,7 @@ pub unsafe extern "C" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(264);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(263);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -4773,7 +4949,7 @@ pub unsafe extern "C" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(265);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(264);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -4788,7 +4964,7 @@ pub unsafe extern "C" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(266);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(265);
         next(comm, rank, nneighbors)
     }
 }
@@ -4803,7 +4979,7 @@ pub unsafe extern "C" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(266);
         next(comm, nnodes, nedges)
     }
 }
@@ -4822,7 +4998,7 @@ pub unsafe extern "C" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(268);
+        let next: unsafe extern "C" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(267);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -4837,7 +5013,7 @@ pub unsafe extern "C" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(269);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(268);
         next(intercomm, high, newintracomm)
     }
 }
@@ -4856,7 +5032,7 @@ pub unsafe extern "C" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(270);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(269);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -4875,7 +5051,7 @@ pub unsafe extern "C" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(271);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(270);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -4891,7 +5067,7 @@ pub unsafe extern "C" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(272);
+        let next: unsafe extern "C" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(271);
         next(incount, datatype, comm, size)
     }
 }
@@ -4907,7 +5083,7 @@ pub unsafe extern "C" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(273);
+        let next: unsafe extern "C" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(272);
         next(incount, datatype, comm, size)
     }
 }
@@ -4921,7 +5097,7 @@ pub unsafe extern "C" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(274);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(273);
         next(comm, status)
     }
 }
@@ -4940,7 +5116,7 @@ pub unsafe extern "C" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(275);
+        let next: unsafe extern "C" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(274);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -4959,7 +5135,7 @@ pub unsafe extern "C" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(276);
+        let next: unsafe extern "C" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(275);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -4969,7 +5145,6 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
         Wrapper::Records(special::init::<A> as *const ()),
         Wrapper::Records(special::init_thread::<A> as *const ()),
-        Wrapper::Records(special::finalize::<A> as *const ()),
         Wrapper::Records(mpi_send::<A> as *const ()),
         Wrapper::Records(mpi_send_c::<A> as *const ()),
         Wrapper::Records(mpi_isend::<A> as *const ()),
@@ -5149,13 +5324,13 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_ineighbor_alltoallw_c::<A> as *const ()),
         Wrapper::Records(mpi_neighbor_alltoallw_init::<A> as *const ()),
         Wrapper::Records(mpi_neighbor_alltoallw_init_c::<A> as *const ()),
-        Wrapper::Records(special::win_allocate::<A> as *const ()),
-        Wrapper::Records(special::win_allocate_c::<A> as *const ()),
-        Wrapper::Records(special::win_allocate_shared::<A> as *const ()),
-        Wrapper::Records(special::win_allocate_shared_c::<A> as *const ()),
-        Wrapper::Records(special::win_create::<A> as *const ()),
-        Wrapper::Records(special::win_create_c::<A> as *const ()),
-        Wrapper::Records(special::win_create_dynamic::<A> as *const ()),
+        Wrapper::Translates(mpi_win_allocate::<A> as *const ()),
+        Wrapper::Translates(mpi_win_allocate_c::<A> as *const ()),
+        Wrapper::Translates(mpi_win_allocate_shared::<A> as *const ()),
+        Wrapper::Translates(mpi_win_allocate_shared_c::<A> as *const ()),
+        Wrapper::Translates(mpi_win_create::<A> as *const ()),
+        Wrapper::Translates(mpi_win_create_c::<A> as *const ()),
+        Wrapper::Translates(mpi_win_create_dynamic::<A> as *const ()),
         Wrapper::Records(mpi_put::<A> as *const ()),
         Wrapper::Records(mpi_put_c::<A> as *const ()),
         Wrapper::Records(mpi_rput::<A> as *const ()),
@@ -5174,10 +5349,10 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_rget_accumulate_c::<A> as *const ()),
         Wrapper::Records(mpi_fetch_and_op::<A> as *const ()),
         Wrapper::Records(mpi_compare_and_swap::<A> as *const ()),
-        Wrapper::Records(special::comm_create_errhandler::<A> as *const ()),
-        Wrapper::Records(special::errhandler_create::<A> as *const ()),
+        Wrapper::Translates(special::comm_create_errhandler::<A> as *const ()),
+        Wrapper::Translates(special::errhandler_create::<A> as *const ()),
         Wrapper::Translates(mpi_attr_delete::<A> as *const ()),
-        Wrapper::Records(special::attr_get::<A> as *const ()),
+        Wrapper::Translates(special::attr_get::<A> as *const ()),
         Wrapper::Translates(mpi_attr_put::<A> as *const ()),
         Wrapper::Translates(mpi_cart_coords::<A> as *const ()),
         Wrapper::Translates(mpi_cart_create::<A> as *const ()),
@@ -5201,7 +5376,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_dup::<A> as *const ()),
         Wrapper::Translates(mpi_comm_dup_with_info::<A> as *const ()),
         Wrapper::Translates(mpi_comm_flush_buffer::<A> as *const ()),
-        Wrapper::Records(special::comm_get_attr::<A> as *const ()),
+        Wrapper::Translates(special::comm_get_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_get_errhandler::<A> as *const ()),
         Wrapper::Translates(mpi_comm_get_info::<A> as *const ()),
         Wrapper::Translates(mpi_comm_get_name::<A> as *const ()),
@@ -5213,7 +5388,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_remote_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_remote_size::<A> as *const ()),
         Wrapper::Translates(mpi_comm_set_attr::<A> as *const ()),
-        Wrapper::Records(special::comm_set_errhandler::<A> as *const ()),
+        Wrapper::Translates(special::comm_set_errhandler::<A> as *const ()),
         Wrapper::Translates(mpi_comm_set_info::<A> as *const ()),
         Wrapper::Translates(mpi_comm_set_name::<A> as *const ()),
         Wrapper::Translates(mpi_comm_size::<A> as *const ()),
@@ -5227,7 +5402,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_dist_graph_neighbors::<A> as *const ()),
         Wrapper::Translates(mpi_dist_graph_neighbors_count::<A> as *const ()),
         Wrapper::Translates(mpi_errhandler_get::<A> as *const ()),
-        Wrapper::Records(special::errhandler_set::<A> as *const ()),
+        Wrapper::Translates(special::errhandler_set::<A> as *const ()),
         Wrapper::Translates(mpi_file_open::<A> as *const ()),
         Wrapper::Translates(mpi_graph_create::<A> as *const ()),
         Wrapper::Translates(mpi_graph_get::<A> as *const ()),
