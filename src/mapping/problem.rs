@@ -170,7 +170,9 @@ impl<'a> Problem<'a> {
             match room.get_mut(slot) {
                 Some(left) if *left > 0 => *left -= 1,
                 _ => {
-                    return bad(format!("task {task} on slot {slot}, which is full or not allowed"));
+                    return bad(format!(
+                        "task {task} on slot {slot}, which is full or not allowed"
+                    ));
                 }
             }
             if let Some(place) = self.fixed_place(task)
