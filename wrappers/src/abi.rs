@@ -57,7 +57,12 @@ pub enum TopologyKind {
     DistGraph,
 }
 
-fn topology_kind(status: c_int, cartesian: c_int, graph: c_int, dist_graph: c_int) -> Option<TopologyKind> {
+fn topology_kind(
+    status: c_int,
+    cartesian: c_int,
+    graph: c_int,
+    dist_graph: c_int,
+) -> Option<TopologyKind> {
     match status {
         s if s == cartesian => Some(TopologyKind::Cartesian),
         s if s == graph => Some(TopologyKind::Graph),

@@ -115,11 +115,9 @@ impl Communicator {
     /// Ranks that a neighbourhood collective on this communicator sends to, in order;
     /// MPI_PROC_NULL stays.
     pub fn neighbours<A: Abi>(&self) -> &[c_int] {
-        self.neighbours
-            .get_or_init(|| crate::neighbours::destinations::<A>(
-                A::Comm::from_bits(self.effective),
-                self.rank,
-            ))
+        self.neighbours.get_or_init(|| {
+            crate::neighbours::destinations::<A>(A::Comm::from_bits(self.effective), self.rank)
+        })
     }
 }
 
@@ -127,7 +125,12 @@ impl Communicator {
 pub fn start<A: Abi>() {
     let mut keyval = -1;
     let copy: unsafe extern "C" fn(
-        A::Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int,
+        A::Comm,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
     ) -> c_int = crate::attribute::never_copied::<A::Comm>;
     let callback: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
         deleted::<A>;
@@ -225,9 +228,7 @@ pub fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, &'static Communi
     if let Some(row) = block.row(Kind::PointToPoint) {
         thread.cells.store(row.as_ptr().cast_mut(), Ordering::Relaxed);
     }
-    thread
-        .communicator
-        .store(std::ptr::from_ref(communicator).cast_mut(), Ordering::Relaxed);
+    thread.communicator.store(std::ptr::from_ref(communicator).cast_mut(), Ordering::Relaxed);
     thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     thread.comm.store(comm.bits(), Ordering::Relaxed);
     Some((thread, communicator))

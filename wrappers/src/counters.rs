@@ -162,10 +162,9 @@ pub fn mine() -> Option<&'static Block> {
     block.owner.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
     drop(blocks);
     thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
-    thread.cells.store(
-        block.cells[Kind::PointToPoint as usize].load(Ordering::Acquire),
-        Ordering::Relaxed,
-    );
+    thread
+        .cells
+        .store(block.cells[Kind::PointToPoint as usize].load(Ordering::Acquire), Ordering::Relaxed);
     release_at_thread_end(block);
     Some(block)
 }

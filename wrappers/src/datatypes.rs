@@ -16,7 +16,12 @@ static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 pub fn start<A: Abi>() {
     let mut keyval = -1;
     let copy: unsafe extern "C" fn(
-        A::Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int,
+        A::Datatype,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
     ) -> c_int = crate::attribute::never_copied::<A::Datatype>;
     let callback: unsafe extern "C" fn(A::Datatype, c_int, *mut c_void, *mut c_void) -> c_int =
         deleted::<A>;
@@ -78,13 +83,8 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
         if small >= 0 {
             size = i64::from(small);
         }
-        let _ = mpi.type_get_envelope(
-            datatype,
-            &raw mut i,
-            &raw mut a,
-            &raw mut t,
-            &raw mut combiner,
-        );
+        let _ =
+            mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner);
     }
     let size = size.max(0) as u64;
     if combiner != A::COMBINER_NAMED {

@@ -38,13 +38,13 @@ struct Node {
 /// Finds the places; collective over `job`. On rank 0 the places, elsewhere `None`.
 pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
     let report = look_round(job);
-    let mine = rw::store::encode(&report).unwrap_or_default();
+    let mine = crate::gather::encode(&report).unwrap_or_default();
     let mut reports = Vec::with_capacity(if job.rank == 0 { job.size } else { 0 });
     let whole = job.collect(&mine, |rank, bytes| {
-        reports.push(rw::store::decode::<Report>(bytes).unwrap_or(Report {
-            leader: rank as u32,
-            node: None,
-        }));
+        reports.push(
+            crate::gather::decode::<Report>(bytes)
+                .unwrap_or(Report { leader: rank as u32, node: None }),
+        );
     });
     (whole && job.rank == 0 && reports.len() == job.size).then(|| assemble(&reports))
 }
@@ -121,9 +121,8 @@ fn affinity() -> Vec<u64> {
     for words in [16usize, 128, 1024] {
         let mut mask = vec![0u64; words];
         // SAFETY: a buffer of this many bytes; the raw call returns how many were written.
-        let written = unsafe {
-            libc::syscall(libc::SYS_sched_getaffinity, 0, words * 8, mask.as_mut_ptr())
-        };
+        let written =
+            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words * 8, mask.as_mut_ptr()) };
         if written > 0 {
             mask.truncate((written as usize).div_ceil(8));
             while mask.last() == Some(&0) {

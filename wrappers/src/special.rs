@@ -224,8 +224,7 @@ pub unsafe extern "C" fn pready<A: Abi>(partition: c_int, request: A::Request) -
     later::ready::<A>(request, 1);
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(c_int, A::Request) -> c_int =
-            slots::next(index::MPI_PREADY);
+        let next: unsafe extern "C" fn(c_int, A::Request) -> c_int = slots::next(index::MPI_PREADY);
         next(partition, request)
     }
 }

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const COUNT: usize = 32;
 
-type Handler<A> = unsafe extern "C" fn(*mut <A as Abi>::Comm, *mut c_int, usize, usize, usize, usize);
+type Handler<A> =
+    unsafe extern "C" fn(*mut <A as Abi>::Comm, *mut c_int, usize, usize, usize, usize);
 
 static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 

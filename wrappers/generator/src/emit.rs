@@ -109,7 +109,10 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
                     text.push_str("        let mut plan = Plan::default();\n");
                     "Out::Later(&mut plan)".to_string()
                 } else {
-                    format!("Out::Now({})", prototype.parameters.iter().any(|p| p.name == "request"))
+                    format!(
+                        "Out::Now({})",
+                        prototype.parameters.iter().any(|p| p.name == "request")
+                    )
                 };
                 let _ = writeln!(
                     text,

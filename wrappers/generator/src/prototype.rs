@@ -15,7 +15,6 @@ pub struct Parameter {
 pub struct Prototype {
     pub name: String,
     pub parameters: Vec<Parameter>,
-
 }
 
 /// All prototypes by name.

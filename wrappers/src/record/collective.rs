@@ -170,7 +170,8 @@ fn expand<A: Abi>(
         visit(communicator.task::<A>(rank), bytes, messages);
     };
     let own = call.bytes;
-    let blocks = blocks.unwrap_or(&move |_| own);
+    let equal = move |_| own;
+    let blocks = blocks.unwrap_or(&equal);
     if communicator.inter {
         let root = if !call.operation.is_rooted() {
             InterRoot::Nobody
@@ -222,12 +223,16 @@ fn with_blocks<A: Abi>(
             nonblocking: !matches!(out, Out::Now(false)),
         };
         let counters = counters::mine()?;
-        expand::<A>(communicator, &call, root, Some(block), &mut |task, bytes, messages| {
-            match &out {
+        expand::<A>(
+            communicator,
+            &call,
+            root,
+            Some(block),
+            &mut |task, bytes, messages| match &out {
                 Out::Now(_) => counters.add(Kind::Collective, task, bytes, messages),
                 Out::Later(_) => {}
-            }
-        });
+            },
+        );
         if let Out::Later(plan) = out {
             expand::<A>(communicator, &call, root, Some(block), &mut |task, bytes, messages| {
                 plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
@@ -281,12 +286,7 @@ pub unsafe fn allreduce<A: Abi>(
     uniform::<A>(out, comm, Operation::Allreduce, 0, count, datatype, Some(op))
 }
 
-pub unsafe fn scan<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    count: i64,
-    datatype: A::Datatype,
-) -> A::Comm {
+pub unsafe fn scan<A: Abi>(out: Out, comm: A::Comm, count: i64, datatype: A::Datatype) -> A::Comm {
     uniform::<A>(out, comm, Operation::Scan, 0, count, datatype, None)
 }
 

@@ -50,12 +50,7 @@ pub unsafe fn send<A: Abi>(
 /// The first message on a communicator, or to a rank of it.
 #[cold]
 #[inline(never)]
-fn send_slow<A: Abi>(
-    comm: A::Comm,
-    dest: c_int,
-    count: i64,
-    datatype: A::Datatype,
-) -> A::Comm {
+fn send_slow<A: Abi>(comm: A::Comm, dest: c_int, count: i64, datatype: A::Datatype) -> A::Comm {
     guarded(|| {
         let (thread, communicator) = comms::enter::<A>(comm)?;
         if dest >= 0 && (dest as u32) < communicator.size() {

@@ -80,4 +80,3 @@ pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts>(
         unsafe { (counts.at(k) as u64).wrapping_mul(element::<A>(*types.add(k as usize))) }
     })
 }
-

@@ -28,7 +28,12 @@ static FETCHED: Mutex<Option<HashMap<u32, Traffic>>> = Mutex::new(None);
 pub fn start<A: Abi>() {
     let mut keyval = -1;
     let copy: unsafe extern "C" fn(
-        A::Win, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int,
+        A::Win,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
     ) -> c_int = crate::attribute::never_copied::<A::Win>;
     let delete: unsafe extern "C" fn(A::Win, c_int, *mut c_void, *mut c_void) -> c_int =
         deleted::<A>;
@@ -125,8 +130,11 @@ fn fetched<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {
 
 /// What was fetched from each task, for the gathering of rows.
 pub fn all_fetched() -> Vec<(u32, Traffic)> {
-    let mut all: Vec<_> =
-        FETCHED.lock().as_ref().map(|m| m.iter().map(|(&k, &v)| (k, v)).collect()).unwrap_or_default();
+    let mut all: Vec<_> = FETCHED
+        .lock()
+        .as_ref()
+        .map(|m| m.iter().map(|(&k, &v)| (k, v)).collect())
+        .unwrap_or_default();
     all.sort_unstable_by_key(|e: &(u32, Traffic)| e.0);
     all
 }
@@ -162,12 +170,7 @@ pub unsafe fn get_accumulate<A: Abi>(
     fetched::<A>(win, rank, bytes::<A>(result_count, result_datatype));
 }
 
-pub unsafe fn fetch_and_op<A: Abi>(
-    win: A::Win,
-    rank: c_int,
-    datatype: A::Datatype,
-    op: A::Op,
-) {
+pub unsafe fn fetch_and_op<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype, op: A::Op) {
     // SAFETY: the same window and datatype.
     unsafe { get_accumulate::<A>(win, rank, 1, datatype, 1, datatype, op) };
 }
