@@ -3,8 +3,17 @@
 //! A *slot* is a place for one process: a core, a NUMA domain, or a whole node when the process is
 //! not bound. Distances are hops unless a topology gives costs.
 
+pub mod costs;
+mod cpuset;
+mod hwloc;
+mod launch;
+mod machine;
+mod sysfs;
 mod tree;
 
+pub use cpuset::CpuSet;
+pub use launch::from_launch;
+pub use machine::{Machine, UNPLACED, common_levels, extend_path};
 pub use tree::Tree;
 
 /// A machine as the mapping algorithms and metrics see it.
