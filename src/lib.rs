@@ -13,6 +13,7 @@ pub mod formats;
 pub mod mapping;
 pub mod matrix;
 pub mod metrics;
+pub mod options;
 pub mod report;
 pub mod store;
 pub mod topology;

@@ -6,19 +6,24 @@
 //! [`Auto`], which runs several and keeps the best by the independent evaluator in
 //! [`crate::metrics`], the given order included, so that it is never worse than doing nothing.
 
-mod auto;
 mod budget;
+mod coarsening;
 mod identity;
+mod initial;
+mod multisection;
 mod objective;
 mod outcome;
+mod portfolio;
 mod problem;
+mod refinement;
 mod registry;
+mod work;
 
-pub use auto::Auto;
 pub use budget::Budget;
 pub use identity::Identity;
 pub use objective::Objective;
 pub use outcome::Outcome;
+pub use portfolio::Auto;
 pub use problem::{Preset, Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
 

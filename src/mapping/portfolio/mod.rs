@@ -1,0 +1,11 @@
+//! The default engine: runs what fits the problem and keeps the best answer.
+
+mod auto;
+mod effort;
+mod polish;
+mod prepared;
+
+pub use auto::Auto;
+pub(crate) use effort::Effort;
+pub(crate) use polish::polish;
+pub(crate) use prepared::Prepared;
