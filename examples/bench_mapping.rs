@@ -9,7 +9,7 @@
 
 use rankweave::mapping::{Budget, Preset, Problem, by_name};
 use rankweave::matrix::synthetic::pattern;
-use rankweave::topology::{Topology, Tree};
+use rankweave::topology::{Grid, Topology, Tree};
 use std::fmt::Write as _;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -50,8 +50,8 @@ fn topology(text: &str) -> Option<Box<dyn Topology>> {
             costs.reverse();
             Some(Box::new(Tree::regular(&arity, &costs)?))
         }
-        //        "torus" => Some(Box::new(Grid::torus(&numbers::<usize>(rest, 'x')?)?)),
-        //        "mesh" => Some(Box::new(Grid::mesh(&numbers::<usize>(rest, 'x')?)?)),
+        "torus" => Some(Box::new(Grid::torus(&numbers::<usize>(rest, 'x')?)?)),
+        "mesh" => Some(Box::new(Grid::mesh(&numbers::<usize>(rest, 'x')?)?)),
         _ => None,
     }
 }

@@ -46,10 +46,7 @@ fn group_sizes(places: &TreePlaces) -> Option<Vec<usize>> {
         let groups = 1 + places.codes.windows(2).filter(|w| w[0] >> shift != w[1] >> shift).count();
         let size = n / groups;
         let equal = n % groups == 0
-            && places
-                .codes
-                .chunks(size)
-                .all(|c| c.iter().all(|x| x >> shift == c[0] >> shift));
+            && places.codes.chunks(size).all(|c| c.iter().all(|x| x >> shift == c[0] >> shift));
         if !equal {
             return None;
         }
@@ -63,11 +60,8 @@ fn group_sizes(places: &TreePlaces) -> Option<Vec<usize>> {
 
 /// Distance of places that first differ at each level of [`group_sizes`].
 fn level_costs(places: &TreePlaces) -> Vec<i64> {
-    let mut costs: Vec<i64> = places
-        .shifts
-        .iter()
-        .map(|&shift| places.distance_of[63 - shift as usize])
-        .collect();
+    let mut costs: Vec<i64> =
+        places.shifts.iter().map(|&shift| places.distance_of[63 - shift as usize]).collect();
     // Several places on one slot are at distance 0.
     costs.push(0);
     costs
@@ -215,11 +209,12 @@ fn greedy_boxes(
         let mut factor = size / volume;
         while factor > 1 {
             let prime = (2..=factor).find(|p| factor % p == 0)?;
-            let grown = (0..sides.len()).filter(|&k| (shape.dims[k] / sides[k]) % prime == 0).map(|k| {
-                let mut s = sides.clone();
-                s[k] *= prime;
-                (inner_weight(shape, offsets, &s), s)
-            });
+            let grown =
+                (0..sides.len()).filter(|&k| (shape.dims[k] / sides[k]) % prime == 0).map(|k| {
+                    let mut s = sides.clone();
+                    s[k] *= prime;
+                    (inner_weight(shape, offsets, &s), s)
+                });
             sides = grown.max_by(|a, b| a.0.total_cmp(&b.0))?.1;
             factor /= prime;
         }

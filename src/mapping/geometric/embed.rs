@@ -63,7 +63,7 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
             }
             for (dimension, &b) in bits.iter().enumerate() {
                 if b != 0 {
-                    point[dimension] = u32::from([0, 1, 3, 2][usize::from(b)]);
+                    point[dimension] = [0u32, 1, 3, 2][usize::from(b)];
                 }
             }
             machine.slot_at(&point).map(|s| s as u32)
@@ -171,7 +171,8 @@ mod tests {
             ("stencil:8x8", Grid::hypercube(6)),
             ("fft:64", Grid::torus(&[4, 4, 4])),
         ] {
-            let (graph, machine) = (pattern(&format!("{text},shuffle=2")).unwrap(), machine.unwrap());
+            let (graph, machine) =
+                (pattern(&format!("{text},shuffle=2")).unwrap(), machine.unwrap());
             let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
             let slots = place_on_grid(&detect(&csr).unwrap(), &machine).unwrap();
             let mut sorted = slots.clone();

@@ -24,8 +24,8 @@ impl Effort {
                 swap_evaluations: 200 * n,
             },
             Preset::Default => Effort {
-                bisect: BisectEffort { runs: ev("RUNS",1), growings: ev("GROW",4), passes: ev("PASSES",4), cycles: ev("CYC",0), members: ev("MEMB",2) as u32 },
-                anneal_steps: if n <= 4096 { 400_000 } else { 0 },
+                bisect: BisectEffort { runs: 3, growings: 4, passes: 4, cycles: 3, members: 3 },
+                anneal_steps: if n <= 4096 { 300_000 } else { 0 },
                 swap_evaluations: 1000 * n,
             },
             Preset::Strong => Effort {
@@ -36,5 +36,3 @@ impl Effort {
         }
     }
 }
-
-fn ev(n: &str, d: usize) -> usize { std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d) }
