@@ -85,9 +85,9 @@ fn bcast_split_binary(me: Member, root: u32, bytes: u64, element: u64, visit: &m
         visit(me.absolute(child, root), half(if v == 0 { child } else { v }), 1);
     });
     match v {
-        0 if me.size % 2 == 0 => visit(me.absolute(me.size - 1, root), bytes - first, 1),
+        0 if me.size.is_multiple_of(2) => visit(me.absolute(me.size - 1, root), bytes - first, 1),
         0 => {}
-        _ if v % 2 == 0 => visit(me.absolute(v - 1, root), half(v), 1),
+        _ if v.is_multiple_of(2) => visit(me.absolute(v - 1, root), half(v), 1),
         _ if v + 1 < me.size => visit(me.absolute(v + 1, root), half(v), 1),
         _ => {}
     }
@@ -168,7 +168,7 @@ fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
             recursive::allgather(me, block, visit);
         }
         Algorithm::RecursiveDoubling | Algorithm::Bruck => bruck::allgather(me, block, visit),
-        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
         _ => ring::allgather(me, block, visit),
     }
 }
@@ -178,7 +178,7 @@ fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
     match choose(rules::ALLGATHERV, me.size, all / u64::from(me.size)) {
         Algorithm::TwoTasks => visit(1 - me.rank.min(1), block(me.rank), 1),
         Algorithm::Bruck => bruck::allgather(me, block, visit),
-        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
         Algorithm::Neighbor | Algorithm::Ring => ring::allgather(me, block, visit),
         _ => {
             let own = block(me.rank);
