@@ -24,7 +24,17 @@
 //! offload, UCC, HCOLL) are not modelled: their bytes cross the same places, but along other trees.
 //! Neighbourhood collectives need no model: the recorder knows every neighbour.
 
+mod bruck;
+mod linear;
 mod logical;
+mod member;
+mod neighbor;
+mod openmpi;
+mod rabenseifner;
+mod recursive;
+mod ring;
+mod scatter_allgather;
+mod trees;
 
 /// Collective operations. The nonblocking and persistent forms share the operation of the
 /// blocking one.
@@ -161,6 +171,13 @@ pub struct Call {
     pub nonblocking: bool,
 }
 
+impl Call {
+    /// Bytes of one element, at least 1.
+    fn element(&self) -> u64 {
+        u64::from(self.element.max(1))
+    }
+}
+
 /// Receives `(peer, bytes, messages)`; a peer may come more than once.
 pub type Visit<'a> = dyn FnMut(u32, u64, u64) + 'a;
 
@@ -189,7 +206,8 @@ pub fn sends_blocks(model: Model, call: &Call, block: &Blocks, visit: &mut Visit
         return;
     }
     match model {
-        Model::Logical | Model::OpenMpi | Model::Mpich => logical::sends(call, block, visit),
+        Model::Logical => logical::sends(call, block, visit),
+        Model::OpenMpi | Model::Mpich => openmpi::sends(call, block, visit),
     }
 }
 
