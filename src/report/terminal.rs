@@ -70,7 +70,7 @@ pub fn heat_map(
     /// Most cells in each direction: about what fits a screen.
     const MOST: usize = 80;
     let tasks = matrix.tasks();
-    let label = tasks.saturating_sub(1).to_string().len().max(4);
+    let label = tasks.saturating_sub(1).to_string().len().max(7);
     let plain = colours == Colours::None;
     let across = width.saturating_sub(label + 3).max(8);
     let most = if plain { across / 2 } else { across }.min(MOST).max(1);
@@ -109,16 +109,13 @@ impl Picture<'_> {
     fn top(&self) -> String {
         let side = self.grid.side();
         let wide = self.wide();
-        let mut out = format!(
-            "{:>2$}  receiver (column) →   {} tasks{}\n",
-            "",
-            self.grid.tasks(),
-            self.label,
-        );
-        if self.grid.per_cell() > 1 {
-            out.pop();
-            out.push_str(&format!(", one cell is {0} × {0} of them\n", self.grid.per_cell()));
-        }
+        let label = self.label;
+        let cells = match self.grid.per_cell() {
+            1 => String::new(),
+            n => format!(", one cell is {n} × {n} of them"),
+        };
+        let mut out =
+            format!("{:>label$}  receiver (column) →   {} tasks{cells}\n", "", self.grid.tasks());
         let mut numbers = vec![' '; side * wide + 12];
         let mut free = 0;
         for cell in 0..side {
@@ -134,12 +131,12 @@ impl Picture<'_> {
             }
         }
         let numbers: String = numbers.into_iter().collect();
-        out.push_str(&format!("{:>2$}  {}\n", "sender", numbers.trim_end(), self.label));
+        out.push_str(&format!("{:>label$}  {}\n", "sender", numbers.trim_end()));
         let (corner, bar, tick) = match self.colours {
             Colours::None => ('+', '-', '+'),
             _ => ('┌', '─', '┬'),
         };
-        out.push_str(&format!("{:>1$} {corner}", "(row)", self.label));
+        out.push_str(&format!("{:>label$} {corner}", "(row) ↓"));
         for cell in 0..side {
             for k in 0..wide {
                 let marked = k == 0 && self.starts.contains(&cell);
@@ -177,7 +174,7 @@ impl Picture<'_> {
                 (false, true) => '├',
                 (false, false) => '│',
             };
-            out.push_str(&format!("{label:>0$} {edge}", self.label));
+            out.push_str(&format!("{label:>width$} {edge}", width = self.label));
             self.cells_of_line(rows, &mut out);
             out.push('\n');
         }
@@ -204,16 +201,13 @@ impl Picture<'_> {
             let [upper, lower] = rows.map(|row| row.and_then(|row| place(row, column)).map(colour));
             if now != (upper, lower) {
                 out.push_str("\x1b[0m");
-                for (layer, c) in [(38, upper), (48, lower)] {
+                // Under an empty upper half the lower one is drawn with a block of its own, so that
+                // what is empty keeps the background of the terminal.
+                let (front, back) = if upper.is_none() { (lower, None) } else { (upper, lower) };
+                for (layer, c) in [(38, front), (48, back)] {
                     if let Some(c) = c {
                         out.push_str(&self.code(layer, c));
                     }
-                }
-                // Below an empty half there is nothing to draw on: the lower block then carries
-                // the colour in the foreground.
-                if let (None, Some(lower)) = (upper, lower) {
-                    out.push_str("\x1b[0m");
-                    out.push_str(&self.code(38, lower));
                 }
                 now = (upper, lower);
             }
@@ -249,14 +243,10 @@ impl Picture<'_> {
             scale.push_str("\x1b[0m");
         }
         let nodes = if self.starts.is_empty() { "" } else { "; marks on the axes: nodes" };
+        let (low, high) = (units::bytes(self.range.0), units::bytes(self.range.1));
         format!(
-            "{:>5$}  {} {scale} {} in a cell (log scale), empty: 0{}{}\n",
-            "",
-            units::bytes(self.range.0),
-            units::bytes(self.range.1),
-            nodes,
-            "",
-            self.label,
+            "{:>1$}  {low} {scale} {high} in a cell (log scale), empty: 0{nodes}\n",
+            "", self.label
         )
     }
 }
@@ -295,15 +285,15 @@ mod tests {
     #[test]
     fn plain_picture() {
         let text = heat_map(&ring(8), &[4], 80, Colours::None);
-        let expected = "\
-      receiver (column) →   8 tasks
-sender  0       4
-(row) +--------+-------
+        let expected = "         receiver (column) →   8 tasks
+ sender  0       4
+(row) ↓ +--------+-------
+      0 |  ..
+        |    ::
 ";
-        assert!(text.starts_with(&expected[..40]), "{text}");
-        assert!(text.is_ascii() || text.replace('→', ">").is_ascii(), "{text}");
+        assert!(text.starts_with(expected), "{text}");
         assert_eq!(text.lines().count(), 3 + 8 + 1);
-        assert!(text.contains("   4 +"), "{text}");
+        assert!(text.contains("\n      4 +          ++\n"), "{text}");
     }
 
     #[test]
