@@ -4,9 +4,11 @@
 //! its process does, so a matrix recorded in a reordered launch is the same matrix. Rows are
 //! senders, columns are receivers.
 
+pub mod collectives;
 mod comm_matrix;
 mod graph;
 mod sparse;
+pub mod synthetic;
 
 pub use comm_matrix::{CommMatrix, Kind};
 pub use graph::Graph;

@@ -1,5 +1,20 @@
 //! The store: what is kept between launches, one file per (program, number of tasks).
+//!
+//! A [`Record`] holds the matrix of a program with where it comes from; [`Store`] is a directory of
+//! them; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
+//! key of a launch. The preloaded library uses all of this inside MPI processes, so nothing here
+//! needs more than the core dependencies.
+//!
+//! Nothing stored is ever lost: files are replaced by rename after a sync, a file that cannot be
+//! read is moved aside before a new one takes its name, and a file of a newer version is left
+//! alone.
 
+mod directory;
+mod file;
+mod identity;
 mod record;
 
+pub use directory::{Entry, Store};
+pub use file::{MAGIC, VERSION, decode, encode, read_file};
+pub use identity::{Identity, build_id, identity, key_for};
 pub use record::{Launch, Record};

@@ -54,3 +54,113 @@ pub struct Launch {
     /// What was decided, in one sentence.
     pub decision: String,
 }
+
+impl Record {
+    /// What in this record contradicts itself, if anything: checked after reading a file, so that
+    /// nobody who works on a record has to fear an index out of range.
+    pub fn inconsistency(&self) -> Option<String> {
+        if !self.matrix.is_valid() {
+            return Some("the matrix has cells out of place".into());
+        }
+        let tasks = self.matrix.tasks();
+        let launches = [Some(&self.launch), self.baseline.as_ref()];
+        launches.into_iter().flatten().find_map(|launch| launch.inconsistency(tasks))
+    }
+}
+
+impl Launch {
+    /// What contradicts itself or does not fit the number of tasks, if anything.
+    pub fn inconsistency(&self, tasks: usize) -> Option<String> {
+        let fits = |length: usize| length == 0 || length == tasks;
+        let mut seen = vec![false; tasks];
+        for &process in &self.process_of_task {
+            match seen.get_mut(process as usize) {
+                Some(place) if !*place => *place = true,
+                _ => return Some(format!("process {process} is out of range or given twice")),
+            }
+        }
+        if !fits(self.process_of_task.len())
+            || !fits(self.node_of_process.len())
+            || !fits(self.place_of_process.len())
+        {
+            return Some(format!("its lists do not have the length of {tasks} tasks"));
+        }
+        let nodes = self.node_names.len();
+        if let Some(node) = self.node_of_process.iter().find(|&&n| n as usize >= nodes) {
+            return Some(format!("there is no node {node}"));
+        }
+        let depth = self.place_of_process.first().map_or(0, Vec::len);
+        if self.place_of_process.iter().any(|place| place.len() != depth) {
+            return Some("places of different depth".into());
+        }
+        None
+    }
+
+    /// The process of a task.
+    pub fn process_of(&self, task: usize) -> usize {
+        self.process_of_task.get(task).map_or(task, |&p| p as usize)
+    }
+
+    /// The node of a task; `None` when the nodes are not known.
+    pub fn node_of(&self, task: usize) -> Option<usize> {
+        self.node_of_process.get(self.process_of(task)).map(|&n| n as usize)
+    }
+
+    /// True if some task does not sit on the process of its own number.
+    pub fn is_reordered(&self) -> bool {
+        self.process_of_task.iter().enumerate().any(|(task, &process)| task as u32 != process)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+
+    /// A record of a ring of `tasks` tasks, four to a node.
+    pub(in crate::store) fn sample(key: &str, tasks: u32) -> Record {
+        let entries: Vec<_> = (0..tasks)
+            .map(|t| (t, (t + 1) % tasks, Traffic { bytes: 1000 + u64::from(t), messages: 3 }))
+            .collect();
+        let matrix = SparseMatrix::from_entries(tasks as usize, &entries);
+        Record {
+            key: key.into(),
+            program: "/opt/app".into(),
+            command: vec!["./app".into(), "input".into()],
+            mpi: "Open MPI v4.1.4".into(),
+            recorded_at: 1_700_000_000,
+            matrix: CommMatrix::from_point_to_point(matrix),
+            launch: Launch {
+                mode: "record".into(),
+                node_of_process: (0..tasks).map(|p| p / 4).collect(),
+                node_names: (0..tasks.div_ceil(4)).map(|n| format!("node{n}")).collect(),
+                ..Launch::default()
+            },
+            baseline: None,
+        }
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let good = sample("a", 8);
+        assert_eq!(good.inconsistency(), None);
+        assert_eq!((good.launch.node_of(5), good.launch.is_reordered()), (Some(1), false));
+        let spoilt = |change: fn(&mut Launch)| {
+            let mut record = good.clone();
+            change(&mut record.launch);
+            record.inconsistency()
+        };
+        for what in [
+            spoilt(|l| l.process_of_task = vec![0; 8]),
+            spoilt(|l| l.process_of_task = vec![0]),
+            spoilt(|l| l.process_of_task = vec![9, 0, 1, 2, 3, 4, 5, 6]),
+            spoilt(|l| l.node_of_process = vec![0]),
+            spoilt(|l| l.node_names.clear()),
+            spoilt(|l| l.place_of_process = vec![vec![]]),
+            spoilt(|l| l.place_of_process = (0..8).map(|k| vec![0; k % 2]).collect()),
+        ] {
+            assert!(what.is_some());
+        }
+        assert_eq!(spoilt(|l| l.process_of_task = (0..8).rev().collect()), None);
+    }
+}

@@ -1,1 +1,39 @@
-//! librankweave.so
+//! `librankweave.so`: preloaded into unmodified MPI programs, counts who talks to whom, and hands
+//! the program a reordered world when that pays.
+//!
+//! Way of a call: exported entry ([`slots`]) → generated wrapper ([`generated`]) → recorder
+//! ([`record`]) → the real function. Way of a job: [`job`] → [`plan`] → [`places`] → [`gather`].
+//! Nothing happens in a process that makes no MPI call: there is no constructor, no DT_NEEDED on
+//! any MPI, and no symbol that has to be found at load time.
+//!
+//! Promises: nothing on stdout; at most single lines on stderr; a panic never reaches the program;
+//! exit codes are untouched.
+
+// MPI's own signatures are long, and so are those of what stands in for them.
+#![allow(clippy::too_many_arguments)]
+
+mod abi;
+mod attribute;
+mod comms;
+mod config;
+mod counters;
+mod datatypes;
+mod gather;
+#[rustfmt::skip]
+#[allow(clippy::missing_safety_doc, clippy::type_complexity, missing_docs)]
+mod generated;
+mod hwloc;
+mod job;
+mod library;
+mod message;
+mod neighbours;
+mod places;
+mod plan;
+mod pmpi;
+mod record;
+mod slots;
+#[allow(clippy::missing_safety_doc)]
+mod special;
+mod thread;
+mod trampoline;
+mod world;

@@ -1,0 +1,46 @@
+//! The one sentence that tells the user what was decided, with figures.
+
+/// A number of bytes in decimal units, three digits or so.
+fn bytes(n: u128) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// The order changes.
+pub(super) fn predicted(before: u128, after: u128, gain: f64) -> String {
+    format!("predicted hop-bytes {} → {} (-{gain:.1} %)", bytes(before), bytes(after))
+}
+
+/// The order stays: either nothing better was found, or not enough better.
+pub(super) fn left_alone(gain: f64, threshold: f64) -> String {
+    if gain <= 0.0 {
+        return "left alone: the launcher's order is already the best found".to_owned();
+    }
+    format!(
+        "left alone: the launcher's order is nearly the best found \
+         (best candidate -{gain:.1} %, threshold {threshold} %)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_short() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(12_345_678), "12.3 MB");
+        assert_eq!(bytes(999_990), "1.0 MB");
+        assert_eq!(bytes(u128::from(u64::MAX)), "18.4 EB");
+    }
+}

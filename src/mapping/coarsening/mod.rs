@@ -1,0 +1,7 @@
+//! Coarsening: contract tasks that talk much, so that the structure shows on few vertices.
+
+mod cluster;
+mod contract;
+
+pub(crate) use cluster::{ClusterLimits, cluster};
+pub(crate) use contract::contract;

@@ -1,0 +1,44 @@
+//! Greedy graph growing: one side grows from a random vertex by the neighbour that saves most cut
+//! (Karypis and Kumar, SIAM J. Sci. Comput. 1998, section 3.2).
+
+use crate::mapping::refinement::Bisection;
+use crate::mapping::work::{Csr, GainHeap, Rng};
+
+/// Grows side 0 to about `target` tasks.
+pub(crate) fn grow(graph: &Csr, target: i64, queue: &mut GainHeap, rng: &mut Rng) -> Bisection {
+    let n = graph.len();
+    let mut side = vec![1u8; n];
+    let mut size = 0i64;
+    queue.reset(n);
+    let mut next_seed = rng.below(n);
+    while size < target {
+        let v = match queue.peek() {
+            Some((_, v)) => v,
+            None => {
+                // A new component: the next vertex that is still outside, from a random start.
+                let Some(v) = (0..n).map(|k| (next_seed + k) % n).find(|&v| side[v] == 1) else {
+                    break;
+                };
+                next_seed = v;
+                v
+            }
+        };
+        queue.remove(v);
+        let own = i64::from(graph.sizes[v]);
+        if size + own > target && size + own - target > target - size {
+            break;
+        }
+        side[v] = 0;
+        size += own;
+        for (t, w) in graph.arcs(v) {
+            if side[t] == 1 {
+                let gain = match queue.contains(t) {
+                    true => graph.arcs(t).map(|(x, w)| if side[x] == 0 { w } else { -w }).sum(),
+                    false => 2 * w - graph.arcs(t).map(|(_, w)| w).sum::<i64>(),
+                };
+                queue.set(t, gain);
+            }
+        }
+    }
+    Bisection::new(graph, side)
+}

@@ -1,0 +1,154 @@
+//! Multilevel bisection with an exact number of tasks on each side.
+
+use crate::mapping::coarsening::{ClusterLimits, cluster, contract};
+use crate::mapping::initial::grow;
+use crate::mapping::refinement::{Bisection, Fm, FmLimits};
+use crate::mapping::work::{Csr, GainHeap, Rng};
+
+/// How much work one bisection may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BisectEffort {
+    /// Independent multilevel runs; the best cut wins.
+    pub(crate) runs: usize,
+    /// Growings on the coarsest graph of a run.
+    pub(crate) growings: usize,
+    /// Passes of FM on every level.
+    pub(crate) passes: usize,
+    /// Runs that start from the best cut and coarsen within its sides (iterated multilevel).
+    pub(crate) cycles: usize,
+    /// Vertices that a cluster may join at once.
+    pub(crate) members: u32,
+}
+
+/// Multilevel bisection and its buffers.
+pub(crate) struct Bisector {
+    effort: BisectEffort,
+    fm: Fm,
+    queue: GainHeap,
+}
+
+/// Coarsening stops at this many vertices.
+const COARSEST: usize = 48;
+
+impl Bisector {
+    pub(crate) fn new(effort: BisectEffort) -> Self {
+        Bisector { effort, fm: Fm::default(), queue: GainHeap::default() }
+    }
+
+    /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
+    pub(crate) fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection {
+        let mut best = self.multilevel(graph, target, None, rng);
+        for _ in 1..self.effort.runs {
+            let other = self.multilevel(graph, target, None, rng);
+            if other.cut < best.cut {
+                best = other;
+            }
+        }
+        for _ in 0..self.effort.cycles {
+            let other = self.multilevel(graph, target, Some(&best.side), rng);
+            if other.cut < best.cut {
+                best = other;
+            }
+        }
+        best
+    }
+
+    fn limits(&self, graph: &Csr, target: i64, finest: bool) -> FmLimits {
+        let heaviest = i64::from(graph.sizes.iter().copied().max().unwrap_or(1));
+        let patience =
+            if graph.len() <= 1000 { 50 + graph.len() / 4 } else { 250 + graph.len() / 100 };
+        FmLimits {
+            target,
+            allowed: if finest { 0 } else { heaviest },
+            slack: heaviest.max(if finest { 2 } else { 1 }),
+            patience,
+            passes: self.effort.passes,
+        }
+    }
+
+    fn multilevel(
+        &mut self,
+        graph: &Csr,
+        target: i64,
+        given: Option<&[u8]>,
+        rng: &mut Rng,
+    ) -> Bisection {
+        let total = graph.total_size();
+        let smaller = (target as u64).min(total - target as u64).max(1);
+        let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
+        let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
+        loop {
+            let current = levels.last().map_or(graph, |(g, _)| g);
+            if current.len() <= COARSEST {
+                break;
+            }
+            let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
+            let limits = ClusterLimits { size: cap, members: self.effort.members };
+            let (of, clusters) = cluster(current, limits, &sides, rng);
+            if clusters * 20 > current.len() * 19 {
+                break;
+            }
+            if !sides.is_empty() {
+                let mut coarse_sides = vec![0u8; clusters];
+                for (v, &c) in of.iter().enumerate() {
+                    coarse_sides[c as usize] = sides[v];
+                }
+                sides = coarse_sides;
+            }
+            let coarse = contract(current, &of, clusters);
+            levels.push((coarse, of));
+        }
+        let coarsest = levels.last().map_or(graph, |(g, _)| g);
+        let limits = self.limits(coarsest, target, levels.is_empty());
+        let mut b = if given.is_some() {
+            let mut b = Bisection::new(coarsest, sides);
+            self.fm.refine(coarsest, &mut b, limits);
+            b
+        } else {
+            self.first(coarsest, limits, rng)
+        };
+        while let Some((_, of)) = levels.pop() {
+            let finer = levels.last().map_or(graph, |(g, _)| g);
+            b.side = of.iter().map(|&c| b.side[c as usize]).collect();
+            let limits = self.limits(finer, target, levels.is_empty());
+            self.fm.refine(finer, &mut b, limits);
+        }
+        if b.size[0] != target {
+            force_balance(graph, &mut b, target);
+        }
+        b
+    }
+
+    fn first(&mut self, graph: &Csr, limits: FmLimits, rng: &mut Rng) -> Bisection {
+        let mut best: Option<((i64, i64), Bisection)> = None;
+        for _ in 0..self.effort.growings.max(1) {
+            let mut b = grow(graph, limits.target, &mut self.queue, rng);
+            self.fm.refine(graph, &mut b, limits);
+            let excess = ((b.size[0] - limits.target).abs() - limits.allowed).max(0);
+            let key = (excess, b.cut);
+            if best.as_ref().is_none_or(|(k, _)| key < *k) {
+                best = Some((key, b));
+            }
+        }
+        best.map(|(_, b)| b).unwrap_or_default()
+    }
+}
+
+/// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here
+/// except when it ran out of passes.
+fn force_balance(graph: &Csr, b: &mut Bisection, target: i64) {
+    let from = u8::from(b.size[0] < target);
+    let mut moves: Vec<(i64, u32)> = (0..graph.len())
+        .filter(|&v| b.side[v] == from)
+        .map(|v| {
+            let loss = graph.arcs(v).map(|(t, w)| if b.side[t] == from { w } else { -w }).sum();
+            (loss, v as u32)
+        })
+        .collect();
+    moves.sort_unstable();
+    let count = (b.size[0] - target).unsigned_abs() as usize;
+    for &(_, v) in moves.iter().take(count) {
+        b.side[v as usize] = 1 - from;
+    }
+    *b = Bisection::new(graph, std::mem::take(&mut b.side));
+}

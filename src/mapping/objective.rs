@@ -1,0 +1,71 @@
+//! What a mapping is to minimise.
+
+use crate::error::{Error, ErrorKind};
+use std::str::FromStr;
+
+/// The quantity to minimise; the names are those of `--objective`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Objective {
+    /// Bytes times distance, summed over all pairs (UMPA paper: weighted hops).
+    #[default]
+    HopBytes,
+    /// Distance summed over all pairs that talk (UMPA paper: total hops).
+    TotalHops,
+    /// Sum of the cost of all pairs (TopoMatch paper: SumCom).
+    SumCom,
+    /// Cost of the most expensive pair (TopoMatch paper: MaxCom).
+    MaxCom,
+    /// Time of the most loaded link, bytes over bandwidth (UMPA paper: maximum congestion).
+    Mc,
+    /// Messages on the most loaded link (UMPA paper: maximum message congestion).
+    Mmc,
+}
+
+impl Objective {
+    /// All objectives, the default first.
+    pub const ALL: [Objective; 6] = [
+        Objective::HopBytes,
+        Objective::TotalHops,
+        Objective::SumCom,
+        Objective::MaxCom,
+        Objective::Mc,
+        Objective::Mmc,
+    ];
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Objective::HopBytes => "hop-bytes",
+            Objective::TotalHops => "total-hops",
+            Objective::SumCom => "sum-com",
+            Objective::MaxCom => "max-com",
+            Objective::Mc => "mc",
+            Objective::Mmc => "mmc",
+        }
+    }
+}
+
+impl FromStr for Objective {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Objective::ALL.into_iter().find(|o| o.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Objective::ALL.iter().map(|o| o.name()).collect();
+            Error::new(ErrorKind::Usage, format!("unknown objective '{name}'"))
+                .advise(format!("one of {}", names.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for objective in Objective::ALL {
+            assert_eq!(objective.name().parse::<Objective>().unwrap(), objective);
+        }
+        assert_eq!("hops".parse::<Objective>().unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,33 @@
+//! The answer of a mapping algorithm.
+
+use super::Problem;
+use crate::metrics;
+
+/// A mapping with what it costs and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The place of every task, an index into [`Problem::places`].
+    pub place_of_task: Vec<u32>,
+    /// The slot of every task.
+    pub slot_of_task: Vec<usize>,
+    /// Hop-bytes by the independent evaluator.
+    pub hop_bytes: u128,
+    /// What the algorithm has to say about its run: `(what, value)`, for people.
+    pub diagnostics: Vec<(&'static str, String)>,
+}
+
+impl Outcome {
+    /// Evaluates the places that an algorithm chose. `place_of_task` holds a place for every task.
+    pub fn new(problem: &Problem<'_>, place_of_task: Vec<u32>) -> Self {
+        let slot_of_task = problem.slots_of(&place_of_task);
+        let hop_bytes = metrics::hop_bytes(problem.graph(), problem.topology(), &slot_of_task);
+        Outcome { place_of_task, slot_of_task, hop_bytes, diagnostics: Vec::new() }
+    }
+
+    /// Adds a diagnostic.
+    #[must_use]
+    pub fn with(mut self, what: &'static str, value: impl ToString) -> Self {
+        self.diagnostics.push((what, value.to_string()));
+        self
+    }
+}

@@ -1,0 +1,12 @@
+//! The default engine: runs what fits the problem and keeps the best answer.
+
+mod auto;
+mod effort;
+mod polish;
+mod prepared;
+mod symmetry;
+
+pub use auto::Auto;
+pub(crate) use effort::Effort;
+pub(crate) use polish::polish;
+pub(crate) use prepared::Prepared;

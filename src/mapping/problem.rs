@@ -1,0 +1,372 @@
+//! A mapping problem: tasks, places, and what is allowed.
+//!
+//! Slots that may take several tasks are unrolled into *places*, one for each task a slot can take,
+//! so that every algorithm only ever sees "at most one task per place".
+
+use super::Objective;
+use crate::error::{Error, ErrorKind, Result};
+use crate::matrix::Graph;
+use crate::topology::Topology;
+use std::str::FromStr;
+
+/// How much work an algorithm may spend; presets differ in effort only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Preset {
+    /// A few milliseconds per thousand tasks.
+    Fast,
+    /// Good answers in less time than a job needs to start.
+    #[default]
+    Default,
+    /// Several times the work of the default, for placements that are used many times.
+    Strong,
+}
+
+impl Preset {
+    /// All presets, from the cheapest up.
+    pub const ALL: [Preset; 3] = [Preset::Fast, Preset::Default, Preset::Strong];
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Fast => "fast",
+            Preset::Default => "default",
+            Preset::Strong => "strong",
+        }
+    }
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Preset::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("unknown preset '{name}'"))
+                .advise("one of fast, default, strong")
+        })
+    }
+}
+
+/// Marks a task that is not fixed to a place.
+pub(crate) const FREE: u32 = u32::MAX;
+
+/// Tasks to be placed, the places, and the constraints. Built by [`Problem::builder`].
+pub struct Problem<'a> {
+    graph: &'a Graph,
+    topology: &'a dyn Topology,
+    places: Vec<u32>,
+    fixed: Vec<u32>,
+    objective: Objective,
+    preset: Preset,
+    seed: u64,
+}
+
+impl<'a> Problem<'a> {
+    /// Starts a problem that places the vertices of `graph` on the slots of `topology`.
+    pub fn builder(graph: &'a Graph, topology: &'a dyn Topology) -> ProblemBuilder<'a> {
+        ProblemBuilder {
+            graph,
+            topology,
+            slots: None,
+            capacities: None,
+            fixed: Vec::new(),
+            objective: Objective::default(),
+            preset: Preset::default(),
+            seed: 1,
+        }
+    }
+
+    /// The affinity graph; vertex = task.
+    pub fn graph(&self) -> &'a Graph {
+        self.graph
+    }
+
+    /// The machine.
+    pub fn topology(&self) -> &'a dyn Topology {
+        self.topology
+    }
+
+    /// Number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.graph.vertices()
+    }
+
+    /// The slot of every place, in the given order. A slot with capacity c appears c times in a
+    /// row; there are at least as many places as tasks.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// The place a task is fixed to, if it is.
+    pub fn fixed_place(&self, task: usize) -> Option<usize> {
+        match self.fixed.get(task) {
+            None | Some(&FREE) => None,
+            Some(&place) => Some(place as usize),
+        }
+    }
+
+    /// True if at least one task is fixed.
+    pub fn has_fixed(&self) -> bool {
+        self.fixed.iter().any(|&p| p != FREE)
+    }
+
+    /// What to minimise.
+    pub fn objective(&self) -> Objective {
+        self.objective
+    }
+
+    /// How much effort to spend.
+    pub fn preset(&self) -> Preset {
+        self.preset
+    }
+
+    /// Seed of everything random.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The given order: task t on place t, except where fixed tasks are in the way; those they
+    /// push out take the free places in ascending order.
+    pub fn identity_places(&self) -> Vec<u32> {
+        let mut answer = self.fixed.clone();
+        if !self.has_fixed() {
+            return (0..self.tasks() as u32).collect();
+        }
+        let mut taken = vec![false; self.places.len()];
+        for &place in answer.iter().filter(|&&p| p != FREE) {
+            taken[place as usize] = true;
+        }
+        for (task, place) in answer.iter_mut().enumerate() {
+            if *place == FREE && !taken[task] {
+                *place = task as u32;
+                taken[task] = true;
+            }
+        }
+        let mut free = (0..self.places.len() as u32).filter(|&p| !taken[p as usize]);
+        for place in answer.iter_mut().filter(|p| **p == FREE) {
+            if let Some(next) = free.next() {
+                *place = next;
+            }
+        }
+        answer
+    }
+
+    /// The slot of every task, from the place of every task.
+    pub fn slots_of(&self, place_of_task: &[u32]) -> Vec<usize> {
+        place_of_task.iter().map(|&p| self.places[p as usize] as usize).collect()
+    }
+
+    /// Checks an answer: one allowed slot for every task, no slot above its capacity, fixed tasks
+    /// on their slots. The error names the first violation.
+    pub fn check(&self, slot_of_task: &[usize]) -> Result<()> {
+        let bad = |what: String| Err(Error::new(ErrorKind::Infeasible, what));
+        if slot_of_task.len() != self.tasks() {
+            return bad(format!("{} answers for {} tasks", slot_of_task.len(), self.tasks()));
+        }
+        let mut room = vec![0u32; self.topology.slots()];
+        for &slot in &self.places {
+            room[slot as usize] += 1;
+        }
+        for (task, &slot) in slot_of_task.iter().enumerate() {
+            match room.get_mut(slot) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => {
+                    return bad(format!(
+                        "task {task} on slot {slot}, which is full or not allowed"
+                    ));
+                }
+            }
+            if let Some(place) = self.fixed_place(task)
+                && self.places[place] as usize != slot
+            {
+                return bad(format!("fixed task {task} moved to slot {slot}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Collects the parts of a [`Problem`]; what is not set has its default: all slots, one task each,
+/// nothing fixed, hop-bytes, preset `default`, seed 1.
+pub struct ProblemBuilder<'a> {
+    graph: &'a Graph,
+    topology: &'a dyn Topology,
+    slots: Option<Vec<usize>>,
+    capacities: Option<Vec<u32>>,
+    fixed: Vec<(u32, usize)>,
+    objective: Objective,
+    preset: Preset,
+    seed: u64,
+}
+
+impl<'a> ProblemBuilder<'a> {
+    /// The allowed slots; their order is the given order that [`super::Identity`] keeps.
+    #[must_use]
+    pub fn slots(mut self, slots: &[usize]) -> Self {
+        self.slots = Some(slots.to_vec());
+        self
+    }
+
+    /// How many tasks each allowed slot may take, in the order of the allowed slots.
+    #[must_use]
+    pub fn capacities(mut self, capacities: &[u32]) -> Self {
+        self.capacities = Some(capacities.to_vec());
+        self
+    }
+
+    /// Fixes a task to a slot.
+    #[must_use]
+    pub fn fix(mut self, task: u32, slot: usize) -> Self {
+        self.fixed.push((task, slot));
+        self
+    }
+
+    /// What to minimise.
+    #[must_use]
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
+        self
+    }
+
+    /// How much effort to spend.
+    #[must_use]
+    pub fn preset(mut self, preset: Preset) -> Self {
+        self.preset = preset;
+        self
+    }
+
+    /// Seed of everything random.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks that everything fits together.
+    ///
+    /// Errors: a slot that does not exist or is given twice, fewer places than tasks, a fixed task
+    /// or slot that does not exist, two places for one task, more fixed tasks than a slot takes.
+    pub fn build(self) -> Result<Problem<'a>> {
+        let bad = |what: String| Error::new(ErrorKind::Infeasible, what);
+        let slots = self.slots.unwrap_or_else(|| (0..self.topology.slots()).collect());
+        if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
+            return Err(bad(format!("{} capacities for {} slots", c.len(), slots.len())));
+        }
+        let mut first_place = vec![FREE; self.topology.slots()];
+        let mut places = Vec::with_capacity(slots.len());
+        for (k, &slot) in slots.iter().enumerate() {
+            match first_place.get_mut(slot) {
+                None => {
+                    return Err(bad(format!(
+                        "slot {slot} does not exist: {} has slots 0 to {}",
+                        self.topology.name(),
+                        self.topology.slots().saturating_sub(1)
+                    )));
+                }
+                Some(place) if *place != FREE => {
+                    return Err(bad(format!("slot {slot} is given twice"))
+                        .advise("a capacity, if it may take several tasks"));
+                }
+                Some(place) => *place = places.len() as u32,
+            }
+            let capacity = self.capacities.as_ref().map_or(1, |c| c[k]) as usize;
+            // More places than tasks on one slot can never be used.
+            let useful = capacity.min(self.graph.vertices());
+            places.extend(std::iter::repeat_n(slot as u32, useful));
+            if useful == 0 {
+                first_place[slot] = FREE;
+            }
+        }
+        let tasks = self.graph.vertices();
+        if places.len() < tasks {
+            return Err(bad(format!(
+                "{tasks} tasks do not fit: {} slots have room for {} tasks",
+                slots.len(),
+                places.len()
+            ))
+            .advise("more slots, or --oversubscribe"));
+        }
+        let mut fixed = vec![FREE; tasks];
+        let mut fixed_on = std::collections::BTreeMap::new();
+        for (task, slot) in self.fixed {
+            let Some(place) = fixed.get_mut(task as usize) else {
+                return Err(bad(format!("fixed task {task} does not exist: there are {tasks}")));
+            };
+            if *place != FREE {
+                if places[*place as usize] as usize == slot {
+                    continue;
+                }
+                return Err(bad(format!("task {task} is fixed to two slots")));
+            }
+            let first = first_place.get(slot).copied().filter(|&p| p != FREE).ok_or_else(|| {
+                bad(format!("task {task} is fixed to slot {slot}, which is not allowed"))
+            })?;
+            let used = fixed_on.entry(slot).or_insert(0u32);
+            let candidate = first + *used;
+            if places.get(candidate as usize).copied() != Some(slot as u32) {
+                return Err(bad(format!("more tasks are fixed to slot {slot} than it takes")));
+            }
+            *used += 1;
+            *place = candidate;
+        }
+        Ok(Problem {
+            graph: self.graph,
+            topology: self.topology,
+            places,
+            fixed,
+            objective: self.objective,
+            preset: self.preset,
+            seed: self.seed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Tree;
+
+    fn line(n: usize) -> Tree {
+        let paths: Vec<Vec<u32>> = (0..n as u32).map(|s| vec![s / 2]).collect();
+        Tree::from_paths(&paths, &[2, 1]).unwrap()
+    }
+
+    #[test]
+    fn identity_makes_way_for_fixed_tasks() {
+        let (graph, tree) = (Graph::from_edges(4, &[]), line(4));
+        let problem = Problem::builder(&graph, &tree).fix(0, 2).build().unwrap();
+        assert_eq!(problem.identity_places(), [2, 1, 0, 3]);
+        assert!(problem.check(&[2, 1, 0, 3]).is_ok());
+        assert!(problem.check(&[0, 1, 2, 3]).is_err());
+        assert!(problem.check(&[2, 1, 1, 3]).is_err());
+    }
+
+    #[test]
+    fn places_follow_slots_and_capacities() {
+        let (graph, tree) = (Graph::from_edges(4, &[]), line(4));
+        let problem = Problem::builder(&graph, &tree)
+            .slots(&[3, 1])
+            .capacities(&[3, 1])
+            .fix(3, 3)
+            .fix(2, 3)
+            .build()
+            .unwrap();
+        assert_eq!(problem.places(), [3, 3, 3, 1]);
+        assert_eq!(problem.slots_of(&problem.identity_places()), [3, 1, 3, 3]);
+    }
+
+    #[test]
+    fn impossible_requests_are_refused() {
+        let (graph, tree) = (Graph::from_edges(4, &[]), line(4));
+        let build = |slots: &[usize], fixed: &[(u32, usize)]| {
+            let start = Problem::builder(&graph, &tree).slots(slots);
+            fixed.iter().fold(start, |b, &(t, s)| b.fix(t, s)).build().map(|_| ())
+        };
+        assert!(build(&[0, 1, 2], &[]).is_err(), "too few slots");
+        assert!(build(&[0, 1, 2, 2], &[]).is_err(), "slot twice");
+        assert!(build(&[0, 1, 2, 9], &[]).is_err(), "no such slot");
+        assert!(build(&[0, 1, 2, 3], &[(4, 0)]).is_err(), "no such task");
+        assert!(build(&[0, 1, 2, 3], &[(0, 0), (1, 0)]).is_err(), "slot overfull");
+        assert!(build(&[0, 1, 2, 3], &[(0, 0), (0, 1)]).is_err(), "two slots for a task");
+        assert!(build(&[0, 1, 2, 3], &[(0, 1), (1, 0)]).is_ok());
+    }
+}

@@ -1,0 +1,95 @@
+//! Simulated annealing of pair swaps (Kirkpatrick, Gelatt, Vecchi 1983) from a good start.
+//!
+//! A proposal takes a random task and a random partner of it, and swaps the task with whoever sits
+//! at a random place near the partner: only proposals that can bring a pair together.
+
+use super::near::Near;
+use super::placement::{EMPTY, Placement};
+use crate::mapping::Budget;
+use crate::mapping::work::{Csr, Distance, Rng};
+
+/// Schedule of one annealing run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Annealing {
+    /// Proposals in all.
+    pub(crate) steps: u64,
+    /// First temperature, in units of the mean uphill step.
+    pub(crate) hot: f64,
+    /// Last temperature, in the same units.
+    pub(crate) cold: f64,
+}
+
+/// Entries of the table of −ln(u).
+const DRAWS: usize = 4096;
+
+/// Runs the schedule on `placement`; the final state may be worse than the first. Returns the
+/// change of cost.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn anneal<D: Distance, N: Near>(
+    graph: &Csr,
+    d: &D,
+    near: &N,
+    pinned: &[bool],
+    placement: &mut Placement,
+    schedule: Annealing,
+    budget: &Budget,
+    rng: &mut Rng,
+) -> i128 {
+    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
+    let movable: Vec<u32> = (0..graph.len() as u32)
+        .filter(|&t| !is_pinned(t) && graph.degree(t as usize) > 0)
+        .collect();
+    if movable.is_empty() {
+        return 0;
+    }
+    let propose = |placement: &Placement, rng: &mut Rng| -> Option<(usize, u32)> {
+        let u = movable[rng.below(movable.len())] as usize;
+        let r = graph.range(u);
+        let x = graph.targets[r.start + rng.below(r.len())];
+        let q = near.pick(placement.place_of[x as usize], rng);
+        if q == placement.place_of[u] {
+            return None;
+        }
+        let v = placement.task_at[q as usize];
+        (v == EMPTY || !is_pinned(v)).then_some((u, q))
+    };
+    // The mean uphill step sets the scale of temperatures.
+    let (mut uphill, mut count) = (0f64, 0u32);
+    for _ in 0..512 {
+        if let Some((u, q)) = propose(placement, rng) {
+            let delta = placement.delta(graph, d, u, q);
+            if delta > 0 {
+                uphill += delta as f64;
+                count += 1;
+            }
+        }
+    }
+    if count == 0 {
+        return 0;
+    }
+    let unit = uphill / f64::from(count);
+    let draws: Vec<f64> = (0..DRAWS).map(|k| -((k as f64 + 0.5) / DRAWS as f64).ln()).collect();
+    const BLOCK: u64 = 1024;
+    let blocks = (schedule.steps / BLOCK).max(1);
+    let cooling = (schedule.cold / schedule.hot).powf(1.0 / blocks as f64);
+    let mut temperature = unit * schedule.hot;
+    let mut change = 0i128;
+    for _ in 0..blocks {
+        if budget.expired() {
+            break;
+        }
+        let mut block_change = 0i64;
+        for _ in 0..BLOCK {
+            let Some((u, q)) = propose(placement, rng) else { continue };
+            let delta = placement.delta(graph, d, u, q);
+            if delta <= 0 || (delta as f64) < temperature * draws[rng.next() as usize & (DRAWS - 1)]
+            {
+                placement.swap(u, q);
+                block_change += delta;
+            }
+        }
+        change += i128::from(block_change);
+        temperature *= cooling;
+    }
+    change
+}

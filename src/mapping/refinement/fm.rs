@@ -1,0 +1,184 @@
+//! Two-way refinement after Fiduccia and Mattheyses (DAC 1982), with exact part sizes.
+//!
+//! Single moves through slightly unbalanced states, but a state only counts as an answer when its
+//! imbalance is allowed; on the input graph that is exactly zero.
+
+use crate::mapping::work::{Csr, GainHeap};
+
+/// Two sides of a graph.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bisection {
+    /// 0 or 1 for every vertex.
+    pub(crate) side: Vec<u8>,
+    /// Tasks on each side.
+    pub(crate) size: [i64; 2],
+    /// Weight of the edges between the sides.
+    pub(crate) cut: i64,
+}
+
+impl Bisection {
+    /// Counts sizes and cut of given sides.
+    pub(crate) fn new(graph: &Csr, side: Vec<u8>) -> Self {
+        let mut answer = Bisection { side, size: [0; 2], cut: 0 };
+        for v in 0..graph.len() {
+            let s = answer.side[v];
+            answer.size[usize::from(s)] += i64::from(graph.sizes[v]);
+            answer.cut +=
+                graph.arcs(v).filter(|&(t, _)| answer.side[t] != s).map(|(_, w)| w).sum::<i64>();
+        }
+        answer.cut /= 2;
+        answer
+    }
+}
+
+/// How far a run of FM may go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FmLimits {
+    /// Tasks that side 0 is to have.
+    pub(crate) target: i64,
+    /// Deviation from the target that an answer may have.
+    pub(crate) allowed: i64,
+    /// Deviation that states on the way may have beyond that.
+    pub(crate) slack: i64,
+    /// Moves without a better answer before a pass ends.
+    pub(crate) patience: usize,
+    /// Passes at most.
+    pub(crate) passes: usize,
+}
+
+/// Buffers of FM, kept between runs.
+#[derive(Debug, Default)]
+pub(crate) struct Fm {
+    queues: [GainHeap; 2],
+    gain: Vec<i64>,
+    locked: Vec<bool>,
+    moved: Vec<u32>,
+}
+
+impl Fm {
+    /// Improves `b` in place; the result is never worse in (imbalance beyond allowed, cut).
+    pub(crate) fn refine(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) {
+        for _ in 0..limits.passes {
+            if !self.pass(graph, b, limits) {
+                break;
+            }
+        }
+    }
+
+    fn excess(b: &Bisection, limits: FmLimits) -> i64 {
+        ((b.size[0] - limits.target).abs() - limits.allowed).max(0)
+    }
+
+    fn pass(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) -> bool {
+        let n = graph.len();
+        self.gain.clear();
+        self.gain.resize(n, 0);
+        self.locked.clear();
+        self.locked.resize(n, false);
+        self.moved.clear();
+        self.queues[0].reset(n);
+        self.queues[1].reset(n);
+        let unbalanced = Self::excess(b, limits) > 0;
+        for v in 0..n {
+            let s = b.side[v];
+            let (mut gain, mut boundary) = (0, false);
+            for (t, w) in graph.arcs(v) {
+                if b.side[t] == s {
+                    gain -= w;
+                } else {
+                    gain += w;
+                    boundary = true;
+                }
+            }
+            self.gain[v] = gain;
+            if boundary || unbalanced || graph.degree(v) == 0 {
+                self.queues[usize::from(s)].set(v, gain);
+            }
+        }
+        let start = (Self::excess(b, limits), b.cut);
+        let mut best = start;
+        let mut best_moves = 0;
+        while self.moved.len() - best_moves < limits.patience {
+            // Until an allowed state was seen, every move goes towards one.
+            let slack = if best.0 == 0 { limits.slack } else { 0 };
+            let Some((gain, v)) = self.choose(b, limits, slack) else { break };
+            let from = usize::from(b.side[v]);
+            let size = i64::from(graph.sizes[v]);
+            self.queues[from].remove(v);
+            self.locked[v] = true;
+            self.moved.push(v as u32);
+            b.side[v] = (1 - from) as u8;
+            b.size[from] -= size;
+            b.size[1 - from] += size;
+            b.cut -= gain;
+            for (t, w) in graph.arcs(v) {
+                let same = usize::from(b.side[t]) == from;
+                self.gain[t] += if same { 2 * w } else { -2 * w };
+                if !self.locked[t] {
+                    self.queues[usize::from(b.side[t])].set(t, self.gain[t]);
+                }
+            }
+            let now = (Self::excess(b, limits), b.cut);
+            if now < best {
+                best = now;
+                best_moves = self.moved.len();
+            }
+        }
+        for &v in self.moved[best_moves..].iter() {
+            let v = v as usize;
+            let from = usize::from(b.side[v]);
+            let size = i64::from(graph.sizes[v]);
+            b.side[v] = (1 - from) as u8;
+            b.size[from] -= size;
+            b.size[1 - from] += size;
+        }
+        b.cut = best.1;
+        best < start
+    }
+
+    /// The move to make: from the heavy side when outside the slack, else the better gain.
+    fn choose(&self, b: &Bisection, limits: FmLimits, slack: i64) -> Option<(i64, usize)> {
+        let deviation = b.size[0] - limits.target;
+        let bound = limits.allowed + slack;
+        let (a, c) = (self.queues[0].peek(), self.queues[1].peek());
+        if deviation >= bound && deviation > 0 {
+            return a;
+        }
+        if -deviation >= bound && deviation < 0 {
+            return c;
+        }
+        match (a, c) {
+            (Some(x), Some(y)) => {
+                let from_zero = if x.0 != y.0 { x.0 > y.0 } else { deviation >= 0 };
+                Some(if from_zero { x } else { y })
+            }
+            (x, y) => x.or(y),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::work::Scale;
+    use crate::matrix::Graph;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ends_balanced_with_the_cut_it_claims(
+            raw in prop::collection::vec((0u32..24, 0u32..24, 1u64..9), 0..90),
+            sides in prop::collection::vec(0u8..2, 24), target in 1i64..24, slack in 1i64..4)
+        {
+            let graph = Csr::from_graph(&Graph::from_edges(24, &raw), Scale::new(1 << 20, 1));
+            let mut b = Bisection::new(&graph, sides);
+            let before = (b.size[0] == target, b.cut);
+            let limits = FmLimits { target, allowed: 0, slack, patience: 50, passes: 8 };
+            Fm::default().refine(&graph, &mut b, limits);
+            prop_assert_eq!(b.size[0], target);
+            let counted = Bisection::new(&graph, b.side.clone());
+            prop_assert_eq!((counted.size, counted.cut), (b.size, b.cut));
+            prop_assert!(!before.0 || b.cut <= before.1);
+        }
+    }
+}

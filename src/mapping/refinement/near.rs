@@ -1,0 +1,115 @@
+//! Which places are near a place: where local search looks for a better seat.
+
+use crate::mapping::work::{Distance, Rng, TreePlaces};
+
+/// Places near a given one, itself included.
+pub(crate) trait Near {
+    /// A random place near `p`, the nearer the likelier.
+    fn pick(&self, p: u32, rng: &mut Rng) -> u32;
+
+    /// The nearest places, at most a few dozen.
+    fn nearest(&self, p: u32) -> &[u32];
+}
+
+/// Groups of a tree: near is who shares a group.
+pub(crate) struct TreeNear {
+    order: Vec<u32>,
+    /// For every level with a group larger than one place, deepest first: the group's range in
+    /// `order`, by place.
+    ranges: Vec<Vec<(u32, u32)>>,
+    window: u32,
+}
+
+impl TreeNear {
+    /// Candidates that [`Near::nearest`] lists at most.
+    const WINDOW: u32 = 32;
+
+    pub(crate) fn new(places: &TreePlaces) -> Self {
+        let n = places.order.len();
+        let mut ranges = Vec::new();
+        for &shift in places.shifts.iter().rev() {
+            let mut row = vec![(0u32, 0u32); n];
+            let (mut lo, mut largest) = (0, 0);
+            for k in 1..=n {
+                if k == n || places.codes[k] >> shift != places.codes[lo] >> shift {
+                    for &place in &places.order[lo..k] {
+                        row[place as usize] = (lo as u32, k as u32);
+                    }
+                    largest = largest.max(k - lo);
+                    lo = k;
+                }
+            }
+            if largest > 1 {
+                ranges.push(row);
+            }
+        }
+        if ranges.is_empty() {
+            ranges.push(vec![(0, n as u32); n]);
+        }
+        TreeNear { order: places.order.clone(), ranges, window: Self::WINDOW }
+    }
+}
+
+impl Near for TreeNear {
+    #[inline(always)]
+    fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
+        let mut level = 0;
+        let coin = rng.next();
+        if self.ranges.len() > 1 && coin & 3 == 0 {
+            level = 1 + (coin >> 2) as usize % (self.ranges.len() - 1);
+        }
+        let (lo, hi) = self.ranges[level][p as usize];
+        self.order[lo as usize + rng.below((hi - lo) as usize)]
+    }
+
+    #[inline(always)]
+    fn nearest(&self, p: u32) -> &[u32] {
+        let (lo, hi) = self.ranges[0][p as usize];
+        let own = hi - lo;
+        if own <= self.window {
+            return &self.order[lo as usize..hi as usize];
+        }
+        let start = lo + (p % (own - self.window));
+        &self.order[start as usize..(start + self.window) as usize]
+    }
+}
+
+/// Explicit lists of the nearest places, nearest first.
+pub(crate) struct ListNear {
+    list: Vec<u32>,
+    width: usize,
+}
+
+impl ListNear {
+    /// Scans all pairs: for up to a few thousand places.
+    pub(crate) fn scan<D: Distance>(d: &D, places: usize, width: usize) -> Self {
+        let width = width.min(places).max(1);
+        let mut list = Vec::with_capacity(places * width);
+        let mut row: Vec<(i64, u32)> = Vec::with_capacity(places);
+        for p in 0..places as u32 {
+            row.clear();
+            row.extend((0..places as u32).map(|q| (d.between(p, q), q)));
+            if width < places {
+                row.select_nth_unstable(width - 1);
+            }
+            let nearest = &mut row[..width];
+            nearest.sort_unstable();
+            list.extend(nearest.iter().map(|&(_, q)| q));
+        }
+        ListNear { list, width }
+    }
+}
+
+impl Near for ListNear {
+    #[inline(always)]
+    fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
+        let start = p as usize * self.width;
+        self.list[start + rng.below(self.width)]
+    }
+
+    #[inline(always)]
+    fn nearest(&self, p: u32) -> &[u32] {
+        let start = p as usize * self.width;
+        &self.list[start..start + self.width]
+    }
+}

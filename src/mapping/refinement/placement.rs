@@ -1,0 +1,71 @@
+//! Who sits where, and what a swap would change.
+
+use crate::mapping::work::{Csr, Distance};
+
+/// No task on this place.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// A mapping under local search: tasks to places and back.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    pub(crate) place_of: Vec<u32>,
+    pub(crate) task_at: Vec<u32>,
+}
+
+impl Placement {
+    pub(crate) fn new(place_of: Vec<u32>, places: usize) -> Self {
+        let mut task_at = vec![EMPTY; places];
+        for (task, &place) in place_of.iter().enumerate() {
+            task_at[place as usize] = task as u32;
+        }
+        Placement { place_of, task_at }
+    }
+
+    /// Change of cost if task `u` moves to place `q` and whoever sits there takes its place.
+    #[inline(always)]
+    pub(crate) fn delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
+        let p = self.place_of[u];
+        let v = self.task_at[q as usize];
+        let mut delta = 0;
+        for (t, w) in graph.arcs(u) {
+            let at = self.place_of[t];
+            if t as u32 != v {
+                delta += w * (d.between(q, at) - d.between(p, at));
+            }
+        }
+        if v != EMPTY {
+            for (t, w) in graph.arcs(v as usize) {
+                let at = self.place_of[t];
+                if t != u {
+                    delta += w * (d.between(p, at) - d.between(q, at));
+                }
+            }
+        }
+        delta
+    }
+
+    #[inline(always)]
+    pub(crate) fn swap(&mut self, u: usize, q: u32) {
+        let p = self.place_of[u];
+        let v = self.task_at[q as usize];
+        self.place_of[u] = q;
+        self.task_at[q as usize] = u as u32;
+        self.task_at[p as usize] = v;
+        if v != EMPTY {
+            self.place_of[v as usize] = p;
+        }
+    }
+}
+
+/// Cost of a mapping on the search's own (scaled) numbers.
+pub(crate) fn cost<D: Distance>(graph: &Csr, d: &D, place_of: &[u32]) -> i128 {
+    let mut sum = 0i128;
+    for v in 0..graph.len() {
+        for (t, w) in graph.arcs(v) {
+            if t > v {
+                sum += i128::from(w * d.between(place_of[v], place_of[t]));
+            }
+        }
+    }
+    sum
+}

@@ -1,0 +1,82 @@
+//! Greedy pair swaps on the true objective.
+//!
+//! For every task, tries the places near its partners (the communication neighbourhood N_C of
+//! Schulz and Träff, SEA 2017; also the candidates of GSearch), with cost deltas in O(degree), and
+//! takes the best swap. A queue of tasks whose surroundings changed keeps later rounds short.
+
+use super::near::Near;
+use super::placement::Placement;
+use crate::mapping::Budget;
+use crate::mapping::work::{Csr, Distance};
+
+/// Swaps until no candidate improves, or `evaluations` deltas were computed. Returns the gain.
+pub(crate) fn swap_search<D: Distance, N: Near>(
+    graph: &Csr,
+    d: &D,
+    near: &N,
+    pinned: &[bool],
+    placement: &mut Placement,
+    mut evaluations: u64,
+    budget: &Budget,
+) -> i128 {
+    let n = graph.len();
+    let is_pinned = |t: usize| pinned.get(t).copied().unwrap_or(false);
+    let mut gained = 0i128;
+    let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
+    let mut queued = vec![true; n];
+    let mut since_check = 0u32;
+    while let Some(u) = queue.pop_front() {
+        let u = u as usize;
+        queued[u] = false;
+        if is_pinned(u) {
+            continue;
+        }
+        since_check += 1;
+        if since_check >= 256 {
+            since_check = 0;
+            if budget.expired() {
+                break;
+            }
+        }
+        let p = placement.place_of[u];
+        let mut best = (0i64, p);
+        for (x, _) in graph.arcs(u) {
+            let at = placement.place_of[x];
+            for &q in near.nearest(at) {
+                if q == p || q == at {
+                    continue;
+                }
+                let v = placement.task_at[q as usize];
+                if v != super::placement::EMPTY && is_pinned(v as usize) {
+                    continue;
+                }
+                evaluations = evaluations.saturating_sub(1);
+                let delta = placement.delta(graph, d, u, q);
+                if delta < best.0 {
+                    best = (delta, q);
+                }
+            }
+        }
+        if best.0 < 0 {
+            gained -= i128::from(best.0);
+            let other = placement.task_at[best.1 as usize];
+            placement.swap(u, best.1);
+            let mut wake = |t: usize| {
+                if !queued[t] {
+                    queued[t] = true;
+                    queue.push_back(t as u32);
+                }
+            };
+            wake(u);
+            graph.arcs(u).for_each(|(t, _)| wake(t));
+            if other != super::placement::EMPTY {
+                wake(other as usize);
+                graph.arcs(other as usize).for_each(|(t, _)| wake(t));
+            }
+        }
+        if evaluations == 0 {
+            break;
+        }
+    }
+    gained
+}

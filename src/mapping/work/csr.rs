@@ -1,0 +1,149 @@
+//! The engine's own graph: compressed rows, 32-bit ids, weights scaled so that no sum overflows.
+
+use crate::matrix::Graph;
+
+/// How exact input weights and distances were brought into the range of the search.
+///
+/// The search works on signed 64-bit numbers; inputs may be any u64. Both are shifted right far
+/// enough that no sum of the search can overflow. Final costs are computed on the exact input.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) weight_shift: u32,
+    pub(crate) distance_shift: u32,
+}
+
+impl Scale {
+    /// Bits that the product of the total weight and the largest distance may use.
+    const BITS: u32 = 58;
+    const DISTANCE_BITS: u32 = 30;
+
+    pub(crate) fn new(total_weight: u128, max_distance: u64) -> Self {
+        let distance_shift =
+            (64 - max_distance.leading_zeros()).saturating_sub(Self::DISTANCE_BITS);
+        let distance_bits = (64 - max_distance.leading_zeros()).min(Self::DISTANCE_BITS);
+        let weight_bits = 128 - total_weight.leading_zeros();
+        let weight_shift = (weight_bits + distance_bits).saturating_sub(Self::BITS);
+        Scale { weight_shift, distance_shift }
+    }
+
+    #[inline]
+    pub(crate) fn weight(self, w: u64) -> i64 {
+        ((w.checked_shr(self.weight_shift).unwrap_or(0)) as i64).max(1)
+    }
+
+    #[inline]
+    pub(crate) fn distance(self, d: u64) -> i64 {
+        (d >> self.distance_shift) as i64
+    }
+}
+
+/// Undirected graph, every edge at both ends, with vertex weights (tasks in the vertex).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Csr {
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) targets: Vec<u32>,
+    pub(crate) weights: Vec<i64>,
+    pub(crate) sizes: Vec<u32>,
+}
+
+impl Csr {
+    /// Copies the input graph with scaled weights; every vertex has size 1.
+    pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
+        let n = graph.vertices();
+        let mut csr = Csr {
+            offsets: Vec::with_capacity(n + 1),
+            targets: Vec::with_capacity(2 * graph.edges()),
+            weights: Vec::with_capacity(2 * graph.edges()),
+            sizes: vec![1; n],
+        };
+        csr.offsets.push(0);
+        for v in 0..n {
+            csr.targets.extend_from_slice(graph.neighbours(v));
+            csr.weights.extend(graph.weights(v).iter().map(|&w| scale.weight(w)));
+            csr.offsets.push(csr.targets.len() as u32);
+        }
+        csr
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    #[inline]
+    pub(crate) fn range(&self, v: usize) -> std::ops::Range<usize> {
+        self.offsets[v] as usize..self.offsets[v + 1] as usize
+    }
+
+    #[inline]
+    pub(crate) fn degree(&self, v: usize) -> usize {
+        (self.offsets[v + 1] - self.offsets[v]) as usize
+    }
+
+    #[inline]
+    pub(crate) fn arcs(&self, v: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let r = self.range(v);
+        self.targets[r.clone()].iter().map(|&t| t as usize).zip(self.weights[r].iter().copied())
+    }
+
+    /// Number of tasks in all vertices.
+    pub(crate) fn total_size(&self) -> u64 {
+        self.sizes.iter().map(|&s| u64::from(s)).sum()
+    }
+
+    /// The subgraph of `members`; `local` is scratch as long as this graph, filled with `u32::MAX`
+    /// and left so.
+    pub(crate) fn subgraph(&self, members: &[u32], local: &mut [u32]) -> Csr {
+        for (i, &v) in members.iter().enumerate() {
+            local[v as usize] = i as u32;
+        }
+        let mut sub = Csr {
+            offsets: Vec::with_capacity(members.len() + 1),
+            targets: Vec::new(),
+            weights: Vec::new(),
+            sizes: Vec::with_capacity(members.len()),
+        };
+        sub.offsets.push(0);
+        for &v in members {
+            for (t, w) in self.arcs(v as usize) {
+                let l = local[t];
+                if l != u32::MAX {
+                    sub.targets.push(l);
+                    sub.weights.push(w);
+                }
+            }
+            sub.offsets.push(sub.targets.len() as u32);
+            sub.sizes.push(self.sizes[v as usize]);
+        }
+        for &v in members {
+            local[v as usize] = u32::MAX;
+        }
+        sub
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scale_keeps_small_numbers_and_tames_huge_ones() {
+        let small = Scale::new(1 << 20, 1000);
+        assert_eq!((small.weight(5), small.distance(7)), (5, 7));
+        let huge = Scale::new(u128::from(u64::MAX) * 1000, u64::MAX);
+        let sum = i128::from(huge.weight(u64::MAX)) * 1000 * i128::from(huge.distance(u64::MAX));
+        assert!(sum < 1 << 60, "{sum}");
+        assert_eq!(huge.weight(1), 1);
+    }
+
+    #[test]
+    fn subgraph_keeps_inner_edges_only() {
+        let graph = Graph::from_edges(4, &[(0, 1, 1), (1, 2, 2), (2, 3, 3)]);
+        let csr = Csr::from_graph(&graph, Scale::new(6, 1));
+        let mut local = vec![u32::MAX; 4];
+        let sub = csr.subgraph(&[2, 1], &mut local);
+        assert_eq!(sub.arcs(0).collect::<Vec<_>>(), [(1, 2)]);
+        assert_eq!(sub.arcs(1).collect::<Vec<_>>(), [(0, 2)]);
+        assert!(local.iter().all(|&l| l == u32::MAX));
+    }
+}

@@ -1,0 +1,13 @@
+//! Flat data structures that the engine's parts share: graph, queue, distances, random numbers.
+
+mod csr;
+mod distance;
+mod heap;
+mod rng;
+mod tree_places;
+
+pub(crate) use csr::{Csr, Scale};
+pub(crate) use distance::{Distance, Lookup, lookup};
+pub(crate) use heap::GainHeap;
+pub(crate) use rng::Rng;
+pub(crate) use tree_places::TreePlaces;

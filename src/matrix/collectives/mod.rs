@@ -1,0 +1,236 @@
+//! Expands collective calls into messages between tasks.
+//!
+//! A collective call is recorded in O(1): operation, size, own rank, root, bytes. When the matrix
+//! is built, every process expands **its own sends** (its row of the matrix) from these few numbers
+//! with the functions here; nobody ever holds more than one row.
+//!
+//! What a collective really sends depends on the algorithm that the MPI chooses from the number of
+//! tasks and bytes. Three models answer:
+//!
+//! * [`Model::Logical`]: what the operation means, without any algorithm (module `logical`).
+//! * [`Model::OpenMpi`]: the fixed decision rules of Open MPI's coll/tuned (4.1 and 5.0), checked
+//!   against the traffic that Open MPI's own monitoring counts (`scripts/bench-collectives`).
+//! * [`Model::Mpich`]: the default selection of MPICH 4. MPICH has no counters below the PMPI level
+//!   to compare with; only the invariants of the tests bind this model.
+//!
+//! Conventions, the same in all models:
+//!
+//! * A task's copy to itself is not a message.
+//! * Bytes are payload. Messages of zero bytes are counted as messages where the implementation
+//!   sends them (barriers, synchronising gathers).
+//! * One row costs O(p) time and no memory that grows with p.
+//!
+//! Limits: components that bypass point-to-point messages (shared-memory collectives, hardware
+//! offload, UCC, HCOLL) are not modelled: their bytes cross the same places, but along other trees.
+//! Neighbourhood collectives need no model: the recorder knows every neighbour.
+
+mod bruck;
+mod linear;
+mod logical;
+mod member;
+mod neighbor;
+mod openmpi;
+mod rabenseifner;
+mod recursive;
+mod ring;
+mod scatter_allgather;
+mod trees;
+
+/// Collective operations. The nonblocking and persistent forms share the operation of the
+/// blocking one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Barrier,
+    Bcast,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+    Reduce,
+    Allreduce,
+    ReduceScatterBlock,
+    ReduceScatter,
+    Scan,
+    Exscan,
+    Gatherv,
+    Scatterv,
+    Allgatherv,
+    Alltoallv,
+    Alltoallw,
+}
+
+impl Operation {
+    /// All operations.
+    pub const ALL: [Operation; 17] = [
+        Operation::Barrier,
+        Operation::Bcast,
+        Operation::Gather,
+        Operation::Scatter,
+        Operation::Allgather,
+        Operation::Alltoall,
+        Operation::Reduce,
+        Operation::Allreduce,
+        Operation::ReduceScatterBlock,
+        Operation::ReduceScatter,
+        Operation::Scan,
+        Operation::Exscan,
+        Operation::Gatherv,
+        Operation::Scatterv,
+        Operation::Allgatherv,
+        Operation::Alltoallv,
+        Operation::Alltoallw,
+    ];
+
+    /// The name of the MPI function without `MPI_`, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Barrier => "barrier",
+            Operation::Bcast => "bcast",
+            Operation::Gather => "gather",
+            Operation::Scatter => "scatter",
+            Operation::Allgather => "allgather",
+            Operation::Alltoall => "alltoall",
+            Operation::Reduce => "reduce",
+            Operation::Allreduce => "allreduce",
+            Operation::ReduceScatterBlock => "reduce_scatter_block",
+            Operation::ReduceScatter => "reduce_scatter",
+            Operation::Scan => "scan",
+            Operation::Exscan => "exscan",
+            Operation::Gatherv => "gatherv",
+            Operation::Scatterv => "scatterv",
+            Operation::Allgatherv => "allgatherv",
+            Operation::Alltoallv => "alltoallv",
+            Operation::Alltoallw => "alltoallw",
+        }
+    }
+
+    /// True for the operations with a root.
+    pub fn is_rooted(self) -> bool {
+        matches!(
+            self,
+            Operation::Bcast
+                | Operation::Gather
+                | Operation::Gatherv
+                | Operation::Scatter
+                | Operation::Scatterv
+                | Operation::Reduce
+        )
+    }
+}
+
+/// Which messages a collective call is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Model {
+    /// What the operation means, without algorithm.
+    Logical,
+    /// Open MPI 4.1 and 5.0, coll/tuned with its fixed decision rules.
+    OpenMpi,
+    /// MPICH 4, default selection.
+    Mpich,
+}
+
+impl Model {
+    /// All models.
+    pub const ALL: [Model; 3] = [Model::Logical, Model::OpenMpi, Model::Mpich];
+
+    /// Short name as used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Logical => "logical",
+            Model::OpenMpi => "openmpi",
+            Model::Mpich => "mpich",
+        }
+    }
+}
+
+/// One collective call as one of its callers recorded it. Equal calls can be counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// What was called.
+    pub operation: Operation,
+    /// Number of tasks in the communicator.
+    pub size: u32,
+    /// The caller's rank in the communicator.
+    pub rank: u32,
+    /// The root's rank in the communicator; ignored by operations without root.
+    pub root: u32,
+    /// Bytes (count × datatype size) of
+    /// * the vector: Bcast, Reduce, Allreduce, Scan, Exscan;
+    /// * the caller's own block: Gather(v), Allgather(v), Reduce_scatter(_block);
+    /// * the block for one destination: Scatter(v), Alltoall(v, w).
+    pub bytes: u64,
+    /// Bytes of one element of the datatype: vectors are split between elements. 0 means unknown
+    /// and is taken for 1.
+    pub element: u32,
+    /// Whether the reduction commutes (all predefined operations do); true for operations without
+    /// reduction.
+    pub commutative: bool,
+    /// Whether the call was nonblocking or persistent (`MPI_I…`, `MPI_…_init`): implementations
+    /// choose other algorithms for these.
+    pub nonblocking: bool,
+}
+
+impl Call {
+    /// Bytes of one element, at least 1.
+    fn element(&self) -> u64 {
+        u64::from(self.element.max(1))
+    }
+}
+
+/// Receives `(peer, bytes, messages)`; a peer may come more than once.
+pub type Visit<'a> = dyn FnMut(u32, u64, u64) + 'a;
+
+/// Bytes of each rank's block, for the operations whose counts differ by rank.
+pub type Blocks<'a> = dyn Fn(u32) -> u64 + 'a;
+
+/// What the caller of `call` sends under `model`: `visit(peer, bytes, messages)`, with ranks of the
+/// communicator. The caller itself is never visited.
+///
+/// Blocks are taken to be equal; see [`sends_blocks`] for the operations with counts.
+pub fn sends(model: Model, call: &Call, visit: &mut Visit) {
+    let bytes = call.bytes;
+    sends_blocks(model, call, &|_| bytes, visit);
+}
+
+/// As [`sends`], with the counts of the v- and w-operations, which are expanded when they are
+/// recorded. `block(i)` is, in bytes,
+/// * Allgatherv, Reduce_scatter: the block of rank i (every caller knows all of them);
+/// * Scatterv at the root, Alltoallv, Alltoallw: what the caller sends to rank i;
+/// * not used by the others (Gatherv is exact with the caller's own `bytes`).
+///
+/// A rank outside the communicator makes the call send nothing.
+pub fn sends_blocks(model: Model, call: &Call, block: &Blocks, visit: &mut Visit) {
+    let rooted_outside = call.operation.is_rooted() && call.root >= call.size;
+    if call.size < 2 || call.rank >= call.size || rooted_outside {
+        return;
+    }
+    match model {
+        Model::Logical => logical::sends(call, block, visit),
+        Model::OpenMpi | Model::Mpich => openmpi::sends(call, block, visit),
+    }
+}
+
+/// Who is the root of a call on an intercommunicator, as the caller's `root` argument said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InterRoot {
+    /// `MPI_ROOT`: the caller.
+    Myself,
+    /// `MPI_PROC_NULL`: another task of the caller's own group.
+    OwnGroup,
+    /// A rank of the remote group.
+    Remote(u32),
+    /// The operation has no root.
+    Nobody,
+}
+
+/// What the caller of a collective on an intercommunicator sends to the remote group:
+/// `visit(rank in the remote group, bytes, messages)`.
+///
+/// `call.size` and `call.rank` are those of the caller's own group, `remote` is the size of the
+/// other; `call.root` is not used. Always the logical model: every contribution crosses between the
+/// groups once. What a group does inside itself before or after is not counted, so reductions of a
+/// large group are overestimated at the crossing.
+pub fn sends_inter(call: &Call, root: InterRoot, remote: u32, block: &Blocks, visit: &mut Visit) {
+    logical::sends_inter(call, root, remote, block, visit);
+}

@@ -1,0 +1,231 @@
+//! The messages of Open MPI 4.1 and 5.0 with their default collective component, coll/tuned, and its
+//! fixed decision rules. Verified against Open MPI's own monitoring by `scripts/bench-collectives`.
+//!
+//! Limits: 4.0 and older have other switch points. Components that replace coll/tuned (han,
+//! HCOLL, UCC, shared memory) and settings of `coll_tuned_use_dynamic_rules` are not modelled.
+
+mod rules;
+
+use super::member::Member;
+use super::rabenseifner::{self, Cut, Fold};
+use super::ring::Pieces;
+use super::scatter_allgather::{self, Collect};
+use super::trees::{self, Tree};
+use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring};
+use rules::{Algorithm, choose};
+
+/// See [`super::sends_blocks`]; the caller has checked the ranks.
+pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
+    let me = Member { rank: call.rank, size: call.size };
+    let &Call { root, bytes, .. } = call;
+    match call.operation {
+        Operation::Barrier => barrier(me, visit),
+        Operation::Bcast => bcast(me, root, bytes, call.element(), visit),
+        Operation::Reduce => reduce(me, call, visit),
+        Operation::Allreduce => allreduce(me, call, visit),
+        Operation::Gather => gather(me, root, bytes, visit),
+        Operation::Scatter => scatter(me, root, bytes, visit),
+        Operation::Allgather => allgather(me, block, visit),
+        Operation::Allgatherv => allgatherv(me, block, visit),
+        Operation::Alltoall => match choose(rules::ALLTOALL, me.size, bytes) {
+            Algorithm::Bruck => bruck::all_to_all(me, bytes, visit),
+            _ => linear::all_to_all(me, block, visit),
+        },
+        Operation::Alltoallv | Operation::Alltoallw => linear::all_to_all(me, block, visit),
+        Operation::ReduceScatter => reduce_scatter(me, call, block, visit),
+        Operation::ReduceScatterBlock => reduce_scatter_block(me, call, block, visit),
+        Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
+        Operation::Gatherv => linear::fan_in(me, root, bytes, visit),
+        Operation::Scatterv => scatterv(me, root, block, visit),
+    }
+}
+
+fn total(me: Member, block: &Blocks) -> u64 {
+    (0..me.size).map(block).fold(0, u64::saturating_add)
+}
+
+fn barrier(me: Member, visit: &mut Visit) {
+    match choose(rules::BARRIER, me.size, 0) {
+        Algorithm::RecursiveDoubling => recursive::barrier(me, visit),
+        Algorithm::Bruck => linear::disseminate(me, visit),
+        Algorithm::Tree => {
+            trees::up(Tree::InOrderBinomial, me, 0, 0, 1, visit);
+            trees::down(Tree::InOrderBinomial, me, 0, 0, 1, visit);
+        }
+        _ => {
+            linear::fan_in(me, 0, 0, visit);
+            linear::fan_out(me, 0, &|_| 0, visit);
+        }
+    }
+}
+
+fn bcast(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
+    let tree = match choose(rules::BCAST, me.size, bytes) {
+        Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
+        Algorithm::Binary => Tree::Binary,
+        Algorithm::Binomial => Tree::Binomial,
+        Algorithm::Knomial => Tree::KNomial(4),
+        Algorithm::SplitBinary => return bcast_split_binary(me, root, bytes, element, visit),
+        Algorithm::ScatterAllgather => {
+            let collect = Collect::Doubling;
+            return scatter_allgather::broadcast(me, root, bytes, element, collect, visit);
+        }
+        _ => Tree::Flat,
+    };
+    trees::down(tree, me, root, bytes, 1, visit);
+}
+
+/// The first half goes down the left subtree, the second down the right one; then pairs of one task
+/// of each exchange halves. With an even number of tasks, the last one's partner is the root.
+fn bcast_split_binary(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
+    let first = (bytes / element).div_ceil(2) * element;
+    let half = |v: u32| if v % 2 == 1 { first } else { bytes - first };
+    let v = me.relative(root);
+    Tree::Binary.children(v, me.size, &mut |child| {
+        visit(me.absolute(child, root), half(if v == 0 { child } else { v }), 1);
+    });
+    match v {
+        0 if me.size % 2 == 0 => visit(me.absolute(me.size - 1, root), bytes - first, 1),
+        0 => {}
+        _ if v % 2 == 0 => visit(me.absolute(v - 1, root), half(v), 1),
+        _ if v + 1 < me.size => visit(me.absolute(v + 1, root), half(v), 1),
+        _ => {}
+    }
+}
+
+fn reduce(me: Member, call: &Call, visit: &mut Visit) {
+    let &Call { root, bytes, .. } = call;
+    let element = call.element();
+    let table = if call.commutative { rules::REDUCE } else { rules::REDUCE_ORDERED };
+    let tree = match choose(table, me.size, bytes) {
+        Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
+        Algorithm::Binary => Tree::Binary,
+        Algorithm::Binomial => Tree::InOrderBinomial,
+        Algorithm::InOrderBinary => {
+            return trees::reduce_in_order_binary(me, root, bytes, 1, visit);
+        }
+        Algorithm::Rabenseifner if !rabenseifner::too_short(me, bytes / element) => {
+            let cut = Cut::Elements { count: bytes / element, element };
+            return rabenseifner::reduce(me, root, Fold::Halves, cut, bytes, element, visit);
+        }
+        _ => Tree::Flat,
+    };
+    trees::up(tree, me, root, bytes, 1, visit);
+}
+
+fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
+    let bytes = call.bytes;
+    let element = call.element();
+    let count = bytes / element;
+    let table = if call.commutative { rules::ALLREDUCE } else { rules::ALLREDUCE_ORDERED };
+    match choose(table, me.size, bytes) {
+        // Unsegmented by default, so that both rings are the same.
+        Algorithm::Ring | Algorithm::SegmentedRing if count >= u64::from(me.size) => {
+            ring::allreduce(me, Pieces::new(bytes, element, me.size), visit);
+        }
+        Algorithm::RecursiveDoubling | Algorithm::Ring | Algorithm::SegmentedRing => {
+            recursive::allreduce(me, bytes, visit);
+        }
+        Algorithm::Rabenseifner if !rabenseifner::too_short(me, count) => {
+            let cut = Cut::Elements { count, element };
+            rabenseifner::allreduce(me, Fold::Halves, cut, bytes, element, visit);
+        }
+        Algorithm::Nonoverlapping => {
+            reduce(me, &Call { root: 0, ..*call }, visit);
+            bcast(me, 0, bytes, element, visit);
+        }
+        _ => rabenseifner::allreduce_linear(me, bytes, visit),
+    }
+}
+
+fn gather(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
+    match choose(rules::GATHER, me.size, bytes) {
+        Algorithm::Binomial => trees::gather_binomial(me, root, bytes, visit),
+        Algorithm::LinearSync => linear::fan_in_synchronised(me, root, bytes, visit),
+        _ => linear::fan_in(me, root, bytes, visit),
+    }
+}
+
+fn scatter(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
+    match choose(rules::SCATTER, me.size, bytes) {
+        Algorithm::Binomial => trees::scatter_binomial(me, root, bytes, visit),
+        _ => linear::fan_out(me, root, &|_| bytes, visit),
+    }
+}
+
+fn scatterv(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
+    linear::fan_out(me, root, block, &mut |peer, bytes, messages| {
+        if bytes > 0 {
+            visit(peer, bytes, messages);
+        }
+    });
+}
+
+fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
+    match choose(rules::ALLGATHER, me.size, block(me.rank)) {
+        Algorithm::TwoTasks => linear::all_to_all(me, &|_| block(me.rank), visit),
+        Algorithm::RecursiveDoubling if me.size.is_power_of_two() => {
+            recursive::allgather(me, block, visit);
+        }
+        Algorithm::RecursiveDoubling | Algorithm::Bruck => bruck::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        _ => ring::allgather(me, block, visit),
+    }
+}
+
+fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
+    let all = total(me, block);
+    match choose(rules::ALLGATHERV, me.size, all / u64::from(me.size)) {
+        Algorithm::TwoTasks => visit(1 - me.rank.min(1), block(me.rank), 1),
+        Algorithm::Bruck => bruck::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        Algorithm::Neighbor | Algorithm::Ring => ring::allgather(me, block, visit),
+        _ => {
+            let own = block(me.rank);
+            if own > 0 {
+                linear::fan_in(me, 0, own, visit);
+            }
+            // All blocks together are one element of a datatype made for it.
+            bcast(me, 0, all, all.max(1), visit);
+        }
+    }
+}
+
+fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
+    let all = total(me, block);
+    let algorithm = if call.commutative {
+        choose(rules::REDUCE_SCATTER, me.size, all)
+    } else {
+        Algorithm::Nonoverlapping
+    };
+    match algorithm {
+        Algorithm::RecursiveHalving => recursive::reduce_scatter_halving(me, block, visit),
+        Algorithm::Butterfly => recursive::reduce_scatter_butterfly(me, block, false, visit),
+        Algorithm::Ring => ring::reduce_scatter(me, block, visit),
+        _ => {
+            reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);
+            scatterv(me, 0, block, visit);
+        }
+    }
+}
+
+fn reduce_scatter_block(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
+    let algorithm = if call.commutative {
+        choose(rules::REDUCE_SCATTER_BLOCK, me.size, call.bytes)
+    } else {
+        Algorithm::Linear
+    };
+    match algorithm {
+        Algorithm::RecursiveDoubling => recursive::reduce_scatter_doubling(me, block, visit),
+        Algorithm::RecursiveHalving => recursive::reduce_scatter_halving(me, block, visit),
+        Algorithm::Butterfly => {
+            let arranged = me.size.is_power_of_two();
+            recursive::reduce_scatter_butterfly(me, block, arranged, visit);
+        }
+        _ => {
+            let all = call.bytes.saturating_mul(u64::from(me.size));
+            reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);
+            scatter(me, 0, call.bytes, visit);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Broadcast of a long vector as a scatter along the binomial tree and an allgather (van de Geijn;
+//! Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+//! 2005).
+
+use super::Visit;
+use super::member::Member;
+use super::recursive::exchange_aligned;
+use super::trees::{Tree, in_order_subtree};
+
+/// How the scattered pieces are collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collect {
+    /// Recursive doubling over aligned ranges.
+    Doubling,
+    /// Around the ring.
+    Ring,
+}
+
+/// A vector of `bytes` in pieces of `piece` bytes by relative rank; the last ones may be empty.
+#[derive(Debug, Clone, Copy)]
+struct Pieces {
+    bytes: u64,
+    piece: u64,
+}
+
+impl Pieces {
+    fn range(self, first: u32, ranks: u32) -> u64 {
+        let cut = |rank: u64| (rank.saturating_mul(self.piece)).min(self.bytes);
+        cut(u64::from(first) + u64::from(ranks)) - cut(u64::from(first))
+    }
+}
+
+/// Broadcast of `bytes`, cut at whole multiples of `element`.
+pub(super) fn broadcast(
+    me: Member,
+    root: u32,
+    bytes: u64,
+    element: u64,
+    collect: Collect,
+    visit: &mut Visit,
+) {
+    let piece = (bytes / element).div_ceil(u64::from(me.size)) * element;
+    let pieces = Pieces { bytes, piece };
+    let relative = me.relative(root);
+    Tree::InOrderBinomial.children(relative, me.size, &mut |child| {
+        let theirs = pieces.range(child, in_order_subtree(child, me.size));
+        if theirs > 0 {
+            visit(me.absolute(child, root), theirs, 1);
+        }
+    });
+    match collect {
+        Collect::Doubling => exchange_aligned(
+            Member { rank: relative, size: me.size },
+            &|first, width| pieces.range(first, width),
+            &|first, width| pieces.range(first, width),
+            &|v| me.absolute(v, root),
+            visit,
+        ),
+        Collect::Ring => {
+            let next = if relative + 1 == me.size { 0 } else { relative + 1 };
+            let next_piece = pieces.range(next, 1);
+            visit(me.ahead(1), bytes - next_piece, u64::from(me.size - 1));
+        }
+    }
+}

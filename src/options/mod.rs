@@ -1,0 +1,15 @@
+//! The options of a launch: one table that the command line, the environment, the man page and the
+//! preloaded library all read.
+//!
+//! [`TABLE`] names every option with its variable, default, help and parser; [`Settings`] is what
+//! comes out. A row added there appears everywhere. The preloaded library calls
+//! [`Settings::from_env`], which never fails: a value that cannot be read is reported and its
+//! default is used, because a profiling library must not be the reason why a job ends.
+
+mod parse;
+mod settings;
+mod table;
+
+pub use parse::{number_list, seconds};
+pub use settings::{Collectives, Mode, Settings, Slots};
+pub use table::{Opt, TABLE, find};

@@ -1,0 +1,121 @@
+//! Parsers of option values. Each error says what was expected; the caller adds where it was read.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::time::Duration;
+
+/// Most entries a list may expand to: a range such as `0-4000000000` is a slip, not a request.
+const LONGEST_LIST: usize = 1 << 24;
+
+fn wrong(what: String, advice: &str) -> Error {
+    Error::new(ErrorKind::Usage, what).advise(advice)
+}
+
+/// One of `choices`, upper and lower case alike; gives its index.
+pub(super) fn choice(text: &str, choices: &[&str]) -> Result<usize> {
+    choices.iter().position(|c| c.eq_ignore_ascii_case(text)).ok_or_else(|| {
+        wrong(format!("'{text}' is not a known value"), &format!("one of {}", choices.join(", ")))
+    })
+}
+
+/// A whole number from 0.
+pub(super) fn whole(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| {
+        wrong(format!("'{text}' is not a whole number"), "a number from 0 without sign, such as 1")
+    })
+}
+
+/// A percentage from 0 to 100, with or without the sign.
+pub(super) fn percent(text: &str) -> Result<f64> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
+        _ => {
+            Err(wrong(format!("'{text}' is not a percentage"), "a number from 0 to 100, such as 3"))
+        }
+    }
+}
+
+/// A time: seconds, or a number with `ms`, `s`, `m` or `h`. More than 0, at most 30 days.
+pub fn seconds(text: &str) -> Result<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => Some(1.0),
+        "ms" => Some(1e-3),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let value = factor.and_then(|f| digits.trim().parse::<f64>().ok().map(|v| v * f));
+    match value {
+        Some(v) if v > 0.0 && v <= 30.0 * 86400.0 => Ok(Duration::from_secs_f64(v)),
+        _ => Err(wrong(format!("'{text}' is not a time"), "seconds above 0, such as 10 or 500ms")),
+    }
+}
+
+/// A list of whole numbers: `0,3,8-11`; separators are commas and blanks, ranges include both ends.
+/// Order and repetitions are kept. At most 2^24 entries.
+pub fn number_list(text: &str) -> Result<Vec<u32>> {
+    let advice = "numbers and ranges, such as 0,3,8-11";
+    let mut list = Vec::new();
+    for part in text.split(|c: char| c == ',' || c.is_whitespace()).filter(|p| !p.is_empty()) {
+        let bounds = match part.split_once('-') {
+            None => part.parse::<u32>().ok().map(|n| (n, n)),
+            Some((a, b)) => a.parse().ok().zip(b.parse().ok()),
+        };
+        let Some((first, last)) = bounds else {
+            return Err(wrong(format!("'{part}' is not a number or a range"), advice));
+        };
+        if first > last {
+            return Err(wrong(format!("the range '{part}' runs backwards"), advice));
+        }
+        if (last - first) as usize >= LONGEST_LIST - list.len() {
+            return Err(wrong(format!("'{part}' makes a list of more than 16 million"), advice));
+        }
+        list.extend(first..=last);
+    }
+    if list.is_empty() {
+        return Err(wrong("the list is empty".into(), advice));
+    }
+    Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists() {
+        assert_eq!(number_list("0,3,8-11").unwrap(), [0, 3, 8, 9, 10, 11]);
+        assert_eq!(number_list(" 5 \n4\n").unwrap(), [5, 4]);
+        for bad in ["", ",", "a", "1-", "-1", "3-1", "0-4294967295", "1.5"] {
+            assert!(number_list(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(seconds("10").unwrap(), Duration::from_secs(10));
+        assert_eq!(seconds("500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(seconds("1.5m").unwrap(), Duration::from_secs(90));
+        for bad in ["", "0", "-1", "nan", "inf", "1e300", "5 parsecs", "s"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn percentages() {
+        assert_eq!(percent("3").unwrap(), 3.0);
+        assert_eq!(percent("2.5%").unwrap(), 2.5);
+        for bad in ["", "-1", "101", "NaN", "x"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in ".{0,40}") {
+            let _ = (number_list(&text), seconds(&text), percent(&text), whole(&text));
+        }
+    }
+}

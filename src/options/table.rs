@@ -1,0 +1,237 @@
+//! The table of options.
+//!
+//! To add one: a field in [`Settings`], a row here. Command line, `rankweave env`, man page,
+//! completions and documentation follow, and tests fail if one of them does not.
+
+use super::parse;
+use super::settings::{Collectives, Mode, Settings, Slots};
+use crate::error::{Error, ErrorKind, Result};
+
+/// One option: how it is spelled, what it means, how it is read.
+#[derive(Debug)]
+pub struct Opt {
+    /// Name on the command line, without the dashes.
+    pub name: &'static str,
+    /// Name of the environment variable.
+    pub env: &'static str,
+    /// What the value stands for, as shown in help texts.
+    pub value: &'static str,
+    /// The default, in words where it is not a value.
+    pub default: &'static str,
+    /// The values it can have, if they are few.
+    pub choices: &'static [&'static str],
+    /// Help of one line.
+    pub help: &'static str,
+    /// Help of a few sentences, without the first line.
+    pub long: &'static str,
+    /// Parses a value into the settings; leaves them alone on an error.
+    pub apply: fn(&mut Settings, &str) -> Result<()>,
+}
+
+/// The option with this name.
+pub fn find(name: &str) -> Option<&'static Opt> {
+    TABLE.iter().find(|option| option.name == name)
+}
+
+/// Most characters of a key: with its suffix it has to fit into a file name.
+const LONGEST_KEY: usize = 200;
+
+fn key(settings: &mut Settings, value: &str) -> Result<()> {
+    let wrong = |what: &str| {
+        Error::new(ErrorKind::Usage, what)
+            .advise("a short name of printable characters, such as weather-64")
+    };
+    if value.is_empty() || value.chars().any(char::is_control) {
+        return Err(wrong("a key must not be empty or hold control characters"));
+    }
+    if value.len() > LONGEST_KEY {
+        return Err(wrong("a key must not be longer than 200 bytes"));
+    }
+    settings.key = Some(value.to_string());
+    Ok(())
+}
+
+/// Every option of a launch, in the order of the documentation.
+pub static TABLE: &[Opt] = &[
+    Opt {
+        name: "mode",
+        env: "RANKWEAVE_MODE",
+        value: "MODE",
+        default: "auto",
+        choices: &Mode::NAMES,
+        help: "What to do: auto, record, reorder, shuffle or off",
+        long: "auto records when nothing is stored under the key and reorders otherwise. record \
+               records in the launcher's order. reorder asks for a stored matrix; without one it \
+               says so and records. shuffle hands the program a random permutation of its ranks: \
+               a safety test, see 'rankweave check'. off calls MPI directly.",
+        apply: |s, v| Mode::parse(v).map(|m| s.mode = m),
+    },
+    Opt {
+        name: "store",
+        env: "RANKWEAVE_STORE",
+        value: "DIR",
+        default: "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave",
+        choices: &[],
+        help: "Directory where matrices are kept between launches",
+        long: "Rank 0 reads and writes it, so it has to be visible from the node of rank 0 only. \
+               It is created when needed. One file per key.",
+        apply: |s, v| {
+            s.store = Some(v.into());
+            Ok(())
+        },
+    },
+    Opt {
+        name: "key",
+        env: "RANKWEAVE_KEY",
+        value: "KEY",
+        default: "name and identity of the executable, and the number of ranks",
+        choices: &[],
+        help: "Name under which the matrix of this program is kept",
+        long: "Give one when the same executable communicates differently from input to input, or \
+               when different executables communicate alike. A matrix is only used for a launch of \
+               as many ranks as it was recorded with.",
+        apply: key,
+    },
+    Opt {
+        name: "seed",
+        env: "RANKWEAVE_SEED",
+        value: "N",
+        default: "1",
+        choices: &[],
+        help: "Seed of shuffle and of randomized algorithms",
+        long: "The same seed, matrix and topology give the same permutation in every launch.",
+        apply: |s, v| parse::whole(v).map(|n| s.seed = n),
+    },
+    Opt {
+        name: "topology",
+        env: "RANKWEAVE_TOPOLOGY",
+        value: "T",
+        default: "discovered",
+        choices: &[],
+        help: "Use this topology instead of discovering it",
+        long: "Any specification that 'rankweave topo' shows, such as tree:2:16:32@1:10:100, \
+               torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
+               rank k sits on slot k unless --slots says otherwise.",
+        apply: |s, v| {
+            s.topology = Some(v.to_string());
+            Ok(())
+        },
+    },
+    Opt {
+        name: "slots",
+        env: "RANKWEAVE_SLOTS",
+        value: "LIST",
+        default: "0,1,2,…",
+        choices: &[],
+        help: "With --topology: the slot of each process, in launcher rank order",
+        long: "A list such as 0,1,8-11, or the name of a file with one slot a line.",
+        apply: |s, v| {
+            let looks_like_list = v
+                .chars()
+                .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, ',' | '-'));
+            s.slots = Some(if looks_like_list {
+                Slots::List(parse::number_list(v)?)
+            } else {
+                Slots::File(v.into())
+            });
+            Ok(())
+        },
+    },
+    Opt {
+        name: "fix",
+        env: "RANKWEAVE_FIX",
+        value: "LIST",
+        default: "0",
+        choices: &[],
+        help: "Tasks that keep their process, such as 0,8-11; none frees all",
+        long: "Rank 0 stays where it is by default because standard input goes to its process. \
+               'none' lets every task move.",
+        apply: |s, v| {
+            s.fix = if v.eq_ignore_ascii_case("none") { vec![] } else { parse::number_list(v)? };
+            Ok(())
+        },
+    },
+    Opt {
+        name: "min-gain",
+        env: "RANKWEAVE_MIN_GAIN",
+        value: "PCT",
+        default: "3",
+        choices: &[],
+        help: "Predicted gain in percent below which nothing is changed",
+        long: "The gain is the part of the hop-bytes that the new order saves.",
+        apply: |s, v| parse::percent(v).map(|p| s.min_gain = p),
+    },
+    Opt {
+        name: "time-limit",
+        env: "RANKWEAVE_TIME_LIMIT",
+        value: "SECONDS",
+        default: "10",
+        choices: &[],
+        help: "Wall time that computing the mapping may take",
+        long: "The best mapping found until then is used. Also accepts 500ms, 2m.",
+        apply: |s, v| parse::seconds(v).map(|t| s.time_limit = t),
+    },
+    Opt {
+        name: "collectives",
+        env: "RANKWEAVE_COLLECTIVES",
+        value: "HOW",
+        default: "model",
+        choices: &Collectives::NAMES,
+        help: "How collective calls become traffic between pairs: logical or model",
+        long: "model spreads a collective over the pairs that the usual algorithms use (binomial \
+               trees, rings, recursive doubling). logical takes the call at its word: a broadcast \
+               is the root sending to everybody.",
+        apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
+    },
+    Opt {
+        name: "verbose",
+        env: "RANKWEAVE_VERBOSE",
+        value: "LEVEL",
+        default: "0",
+        choices: &["0", "1", "2"],
+        help: "1 = one summary line at the end, 2 = decisions as well",
+        long: "Lines go to standard error of rank 0; nothing is ever written to standard output. \
+               Without a LEVEL, 1.",
+        apply: |s, v| parse::choice(v, &["0", "1", "2"]).map(|i| s.verbose = i as u8),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_variables_agree() {
+        for option in TABLE {
+            let upper = option.name.to_uppercase().replace('-', "_");
+            assert_eq!(option.env, format!("RANKWEAVE_{upper}"));
+            assert!(option.help.len() <= 76, "{}: help of one line", option.name);
+            assert!(!option.help.ends_with('.') && option.long.ends_with('.'), "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn literal_defaults_are_the_defaults() {
+        let mut settings = Settings::default();
+        for name in ["mode", "seed", "fix", "min-gain", "time-limit", "collectives", "verbose"] {
+            settings.set(name, find(name).unwrap().default).unwrap();
+        }
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn every_choice_is_accepted() {
+        for option in TABLE {
+            for choice in option.choices {
+                Settings::default().set(option.name, choice).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_keys_are_refused() {
+        for bad in ["", "a\nb", "\0", &"k".repeat(201)] {
+            assert!(key(&mut Settings::default(), bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The store as a directory of record files.
+//!
+//! Safe without locks, which network file systems do not keep: a file is written under a name of
+//! its own, synced, and renamed over the old one, so that a reader sees the old record or the new
+//! one and two jobs that end together leave one of the two.
+
+use super::Record;
+use super::file::{self, encode, read_file};
+use crate::error::{Error, ErrorKind, Result};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// Ending of record files.
+const ENDING: &str = ".rkw";
+/// Longest file name without ending; above, the name is cut and a hash added.
+const LONGEST_NAME: usize = 160;
+/// Age above which the leftover of an interrupted save is removed.
+const STALE: Duration = Duration::from_secs(24 * 3600);
+
+/// A directory of records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+/// What a listing says about one file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Key of the record; the file's name when it cannot be read.
+    pub key: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Size of the file in bytes.
+    pub size: u64,
+    /// Path of the executable; empty when the file cannot be read.
+    pub program: String,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Seconds since 1970-01-01 UTC; 0 when the file cannot be read.
+    pub recorded_at: u64,
+    /// Why the file cannot be read, if so.
+    pub problem: Option<Error>,
+}
+
+impl Store {
+    /// The store in a directory, which need not exist yet.
+    pub fn open(directory: impl Into<PathBuf>) -> Self {
+        Store { directory: directory.into() }
+    }
+
+    /// Where the store is when nobody says otherwise: `$RANKWEAVE_STORE`, else
+    /// `$XDG_DATA_HOME/rankweave`, else `~/.local/share/rankweave`.
+    ///
+    /// Errors: none of the variables (`HOME` for the last) is set.
+    pub fn default_dir() -> Result<PathBuf> {
+        Store::dir_from(|name| std::env::var_os(name).map(PathBuf::from))
+    }
+
+    /// [`Store::default_dir`] of any environment.
+    pub fn dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
+        let set = |name: &str| variable(name).filter(|v| !v.as_os_str().is_empty());
+        if let Some(own) = set("RANKWEAVE_STORE") {
+            return Ok(own);
+        }
+        if let Some(data) = set("XDG_DATA_HOME") {
+            return Ok(data.join("rankweave"));
+        }
+        match set("HOME") {
+            Some(home) => Ok(home.join(".local/share/rankweave")),
+            None => Err(Error::new(ErrorKind::Usage, "there is no place for the store")
+                .at("HOME and XDG_DATA_HOME are not set")
+                .advise("--store DIR or RANKWEAVE_STORE=DIR")),
+        }
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file of a key. Different keys have different files, all directly in the directory.
+    pub fn path_of(&self, key: &str) -> PathBuf {
+        self.directory.join(file_name(key))
+    }
+
+    /// Keeps a record under its key and gives its file.
+    ///
+    /// The old record stays until the new one is complete on disk. A file that cannot be decoded is
+    /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was
+    /// written by a newer version, which is left alone; I/O errors, after which the old file is
+    /// still there.
+    pub fn save(&self, record: &Record) -> Result<PathBuf> {
+        let bytes = encode(record)?;
+        let path = self.path_of(&record.key);
+        fs::create_dir_all(&self.directory).map_err(|e| {
+            Error::io("cannot create the store", &self.directory, &e)
+                .advise("--store DIR with a directory you can write to")
+        })?;
+        self.make_way(&path)?;
+        let temporary = self.temporary(&path);
+        let written = write_synced(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+        if let Err(e) = written {
+            // Not more than an attempt: the failure to report is the one above.
+            let _ = fs::remove_file(&temporary);
+            return Err(Error::io("cannot save the record", &path, &e)
+                .advise("the space and permissions there, or --store with another directory"));
+        }
+        // The rename itself is durable once the directory is synced; some file systems refuse that,
+        // and the record is in place either way.
+        if let Ok(directory) = File::open(&self.directory) {
+            let _ = directory.sync_all();
+        }
+        self.sweep();
+        Ok(path)
+    }
+
+    /// Moves a damaged file out of the way; refuses if there is one of a newer version.
+    fn make_way(&self, path: &Path) -> Result<()> {
+        let error = match fs::symlink_metadata(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            _ => match read_file(path) {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            },
+        };
+        match error.kind() {
+            ErrorKind::Format => {}
+            ErrorKind::NewerVersion => {
+                return Err(Error::new(
+                    ErrorKind::NewerVersion,
+                    "not saved: the record in place was written by a newer rankweave",
+                )
+                .at(path.display())
+                .advise("a newer rankweave, or another store with --store"));
+            }
+            _ if !path.exists() => return Ok(()),
+            _ => return Err(error),
+        }
+        let aside = (0..1000)
+            .map(|k| {
+                suffixed(path, &if k == 0 { ".corrupt".into() } else { format!(".corrupt.{k}") })
+            })
+            .find(|candidate| fs::symlink_metadata(candidate).is_err());
+        let Some(aside) = aside else {
+            return Err(Error::new(ErrorKind::Io, "too many damaged copies of this record")
+                .at(path.display())
+                .advise("removing the files NAME.corrupt.*"));
+        };
+        match fs::rename(path, &aside) {
+            // Another job may have moved it in the same moment.
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("cannot move the damaged record aside", path, &e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A name in the same directory that no other save uses.
+    fn temporary(&self, path: &Path) -> PathBuf {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // Processes of two nodes can share a number, so the time enters too.
+        let unique = format!(
+            "{:x}-{:x}-{:x}",
+            std::process::id(),
+            now.map_or(0, |d| d.as_nanos() as u64),
+            COUNTER.fetch_add(1, Ordering::Relaxed)
+        );
+        let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
+        self.directory.join(format!(".{name}.{unique}.tmp"))
+    }
+
+    /// Removes leftovers of saves that were interrupted long ago.
+    fn sweep(&self) {
+        let Ok(files) = fs::read_dir(&self.directory) else { return };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let ours = name.starts_with('.') && name.contains(ENDING) && name.ends_with(".tmp");
+            let old = || {
+                let changed = file.metadata().and_then(|m| m.modified()).ok()?;
+                changed.elapsed().ok().map(|age| age > STALE)
+            };
+            if ours && old() == Some(true) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+
+    /// The record of a key, `None` if there is none.
+    pub fn load(&self, key: &str) -> Result<Option<Record>> {
+        let path = self.path_of(key);
+        match fs::symlink_metadata(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            _ => read_file(&path).map(Some),
+        }
+    }
+
+    /// Everything in the store, the newest first. A directory that does not exist is empty; files
+    /// that cannot be read are listed with their problem, last.
+    pub fn list(&self) -> Result<Vec<Entry>> {
+        let files = match fs::read_dir(&self.directory) {
+            Ok(files) => files,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(Error::io("cannot list the store", &self.directory, &e)),
+        };
+        let mut entries = Vec::new();
+        for file in files {
+            let file = file.map_err(|e| Error::io("cannot list the store", &self.directory, &e))?;
+            let name = file.file_name();
+            let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(ENDING)) else { continue };
+            if !stem.starts_with('.') {
+                entries.push(entry(file.path(), stem));
+            }
+        }
+        entries.sort_by(|a, b| b.recorded_at.cmp(&a.recorded_at).then_with(|| a.path.cmp(&b.path)));
+        Ok(entries)
+    }
+
+    /// The record that a selector means: a file, a key, the unique beginning of a key; nothing is
+    /// the newest.
+    ///
+    /// Errors: [`ErrorKind::NotFound`]; [`ErrorKind::Usage`] when several keys begin so.
+    pub fn find(&self, selector: Option<&str>) -> Result<Record> {
+        read_file(&self.find_path(selector)?)
+    }
+
+    /// The file that a selector means, see [`Store::find`].
+    pub fn find_path(&self, selector: Option<&str>) -> Result<PathBuf> {
+        let Some(text) = selector.filter(|s| !s.is_empty()) else {
+            let newest = self.list()?.into_iter().next().map(|e| e.path);
+            return newest.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, "the store is empty")
+                    .at(self.directory.display())
+                    .advise("recording a program first: rankweave run -- mpirun -n 4 ./app")
+            });
+        };
+        if text.contains('/') {
+            return match Path::new(text).exists() {
+                true => Ok(text.into()),
+                false => Err(Error::new(ErrorKind::NotFound, format!("there is no file '{text}'"))
+                    .advise("the path of a file, or a key of 'rankweave list'")),
+            };
+        }
+        let exact = self.path_of(text);
+        if exact.exists() {
+            return Ok(exact);
+        }
+        if Path::new(text).is_file() {
+            return Ok(text.into());
+        }
+        let keys = self.list()?;
+        let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
+        match matching.as_slice() {
+            [one] => Ok(one.path.clone()),
+            [] => Err(Error::new(ErrorKind::NotFound, format!("no file or key begins '{text}'"))
+                .at(self.directory.display())
+                .advise(some_keys(keys.iter(), "recording a program first"))),
+            several => {
+                Err(Error::new(ErrorKind::Usage, format!("{} keys begin '{text}'", several.len()))
+                    .at(self.directory.display())
+                    .advise(some_keys(several.iter().copied(), "")))
+            }
+        }
+    }
+
+    /// Removes the file that a selector means; `selector` must not be empty. Gives the file.
+    pub fn remove(&self, selector: &str) -> Result<PathBuf> {
+        if selector.is_empty() {
+            return Err(Error::new(ErrorKind::Usage, "nothing to remove was named"));
+        }
+        let path = self.find_path(Some(selector))?;
+        let inside = path.parent() == Some(self.directory.as_path());
+        if !inside {
+            return Err(Error::new(ErrorKind::Usage, "only records of the store are removed")
+                .at(path.display())
+                .advise("a key of 'rankweave list'"));
+        }
+        fs::remove_file(&path).map_err(|e| Error::io("cannot remove the record", &path, &e))?;
+        Ok(path)
+    }
+}
+
+fn entry(path: PathBuf, stem: &str) -> Entry {
+    let size = fs::metadata(&path).map_or(0, |m| m.len());
+    match file::read_head(&path) {
+        Ok((head, size)) => Entry {
+            key: head.key,
+            size,
+            program: head.program,
+            tasks: head.offsets.saturating_sub(1),
+            recorded_at: head.recorded_at,
+            problem: None,
+            path,
+        },
+        Err(error) => Entry {
+            key: stem.to_string(),
+            size,
+            program: String::new(),
+            tasks: 0,
+            recorded_at: 0,
+            problem: Some(error),
+            path,
+        },
+    }
+}
+
+/// The first few keys, for an advice.
+fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String {
+    const SHOWN: usize = 8;
+    let mut keys: Vec<&str> = entries.take(SHOWN + 1).map(|e| e.key.as_str()).collect();
+    if keys.len() > SHOWN {
+        keys[SHOWN] = "…";
+    }
+    if keys.is_empty() { none.to_string() } else { format!("one of {}", keys.join(", ")) }
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The file name of a key: letters, digits and `._+-` as they are, every other byte as `%XX`, so
+/// that no key leaves the directory and no two share a file.
+fn file_name(key: &str) -> String {
+    let mut name = String::new();
+    for (k, &byte) in key.as_bytes().iter().enumerate() {
+        let plain =
+            byte.is_ascii_alphanumeric() || b"_+-".contains(&byte) || (byte == b'.' && k > 0);
+        if plain {
+            name.push(byte as char);
+        } else {
+            name.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if name.is_empty() {
+        name.push('%');
+    }
+    if name.len() > LONGEST_NAME {
+        name.truncate(LONGEST_NAME - 20);
+        let low = crc32fast::hash(key.as_bytes());
+        let high = crc32fast::hash(format!("{low:08x}{key}").as_bytes());
+        name.push_str(&format!("~{high:08x}{low:08x}"));
+    }
+    name + ENDING
+}
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

@@ -1,0 +1,278 @@
+//! The file format of a record.
+//!
+//! ```text
+//! offset  bytes  what
+//!      0      8  magic "RKWEAVE\n"
+//!      8      4  version of the format, little endian
+//!     12      8  length of the body in bytes, little endian
+//!     20      4  CRC-32 (IEEE) of the body, little endian
+//!     24         body: the Record in postcard encoding
+//! ```
+//!
+//! The version changes whenever the encoding of a record does; older versions stay readable here.
+//! The checksum finds damage, not malice: a body that passes it is still checked field by field,
+//! and reading never allocates more than a small multiple of the bytes that are really there.
+
+use super::Record;
+use crate::error::{Error, ErrorKind, Result};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// First bytes of every record file.
+pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
+/// Version of the format that this crate writes.
+pub const VERSION: u32 = 1;
+/// Length of the header in bytes.
+pub(super) const HEADER: usize = 24;
+/// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
+const LARGEST: u64 = 32 << 30;
+
+/// What the header says, once it has been checked.
+pub(super) struct Header {
+    length: u64,
+    checksum: u32,
+}
+
+/// The fields in front of the matrix: what a listing needs, without reading the rest.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Head {
+    pub(super) key: String,
+    pub(super) program: String,
+    pub(super) _command: Vec<String>,
+    pub(super) _mpi: String,
+    pub(super) recorded_at: u64,
+    /// Length of the first array of the matrix, which is the number of tasks and one.
+    pub(super) offsets: u64,
+}
+
+/// The bytes of a record file.
+pub fn encode(record: &Record) -> Result<Vec<u8>> {
+    let body = postcard::to_allocvec(record)
+        .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}")))?;
+    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    Ok(bytes)
+}
+
+/// The record in the bytes of a file.
+///
+/// Errors (without a place, which the caller adds): not a record at all, a newer version, cut
+/// short, bytes too many, damaged, contents that contradict themselves.
+pub fn decode(bytes: &[u8]) -> Result<Record> {
+    let header = parse_header(bytes)?;
+    let body = &bytes[HEADER..];
+    check_length(&header, body.len() as u64)?;
+    if crc32fast::hash(body) != header.checksum {
+        return Err(damaged("the checksum of the record does not match"));
+    }
+    let (record, rest) = postcard::take_from_bytes::<Record>(body)
+        .map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
+    if !rest.is_empty() {
+        return Err(damaged("the record is followed by bytes that do not belong to it"));
+    }
+    match record.inconsistency() {
+        None => Ok(record),
+        Some(what) => Err(damaged(&format!("the record contradicts itself: {what}"))),
+    }
+}
+
+/// Reads and decodes a record file; errors name it.
+pub fn read_file(path: &Path) -> Result<Record> {
+    let (bytes, _) = read_bytes(path, u64::MAX)?;
+    decode(&bytes).map_err(|e| e.at(path.display()))
+}
+
+/// Reads what stands in front of the matrix, and checks the length of the file but not its
+/// checksum. Also gives the length.
+pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
+    const FIRST: u64 = 16 << 10;
+    let (bytes, length) = read_bytes(path, FIRST)?;
+    let header = parse_header(&bytes).map_err(|e| e.at(path.display()))?;
+    check_length(&header, length.saturating_sub(HEADER as u64))
+        .map_err(|e| e.at(path.display()))?;
+    let decoded =
+        postcard::take_from_bytes::<Head>(&bytes[HEADER..]).map(|(head, _)| head).or_else(|_| {
+            // A command line longer than the first block: take the whole file.
+            let (all, _) = read_bytes(path, u64::MAX).unwrap_or_default();
+            postcard::take_from_bytes::<Head>(all.get(HEADER..).unwrap_or(&[])).map(|(h, _)| h)
+        });
+    match decoded {
+        Ok(head) => Ok((head, length)),
+        Err(e) => Err(damaged(&format!("the record cannot be decoded: {e}")).at(path.display())),
+    }
+}
+
+/// The first `limit` bytes of a file, and its whole length.
+fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64)> {
+    let failed = |e: std::io::Error| {
+        let error = Error::io("cannot read the record", path, &e);
+        match e.kind() {
+            std::io::ErrorKind::PermissionDenied => error.advise("the permissions of the file"),
+            _ => error,
+        }
+    };
+    let file = File::open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    if meta.is_dir() {
+        return Err(Error::new(ErrorKind::Io, "this is a directory, not a record")
+            .at(path.display())
+            .advise("the name of a file in it, or --store with the directory"));
+    }
+    if meta.len() > LARGEST {
+        return Err(damaged("the file is larger than any record").at(path.display()));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.min(LARGEST)).read_to_end(&mut bytes).map_err(failed)?;
+    let length = meta.len().max(bytes.len() as u64);
+    Ok((bytes, length))
+}
+
+fn parse_header(bytes: &[u8]) -> Result<Header> {
+    if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
+        return Err(Error::new(ErrorKind::Format, "this is not a rankweave record")
+            .advise("'rankweave import' for the files of other tools"));
+    }
+    let (Some(version), Some(length), Some(checksum)) =
+        (number(bytes, 8, 4), number(bytes, 12, 8), number(bytes, 20, 4))
+    else {
+        return Err(damaged("the record is cut short: its header is incomplete"));
+    };
+    if version > u64::from(VERSION) {
+        return Err(Error::new(
+            ErrorKind::NewerVersion,
+            format!(
+                "the record has format version {version}; this rankweave reads up to {VERSION}"
+            ),
+        )
+        .advise("a newer rankweave, or another store with --store"));
+    }
+    if version == 0 {
+        return Err(damaged("the record has format version 0, which does not exist"));
+    }
+    Ok(Header { length, checksum: checksum as u32 })
+}
+
+/// The little-endian number of `length` bytes at `start`.
+fn number(bytes: &[u8], start: usize, length: usize) -> Option<u64> {
+    let field = bytes.get(start..start + length)?;
+    Some(field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+fn check_length(header: &Header, there: u64) -> Result<()> {
+    if there < header.length {
+        return Err(damaged(&format!(
+            "the record is cut short: {there} of {} bytes are there",
+            header.length
+        )));
+    }
+    if there > header.length {
+        return Err(damaged(&format!(
+            "the record is followed by {} bytes that do not belong to it",
+            there - header.length
+        )));
+    }
+    Ok(())
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Format, what)
+        .advise("recording again (--mode record); the damaged file is then kept as NAME.corrupt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::tests::sample;
+    use proptest::prelude::*;
+
+    #[test]
+    fn round_trip() {
+        let record = sample("a", 5);
+        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+    }
+
+    #[test]
+    fn head_reads_the_fields_in_front() {
+        let dir = tempfile::tempdir().unwrap();
+        for long in [1, 40_000] {
+            let mut record = sample("some-key", 7);
+            record.command = vec!["x".repeat(long)];
+            let path = dir.path().join("r");
+            std::fs::write(&path, encode(&record).unwrap()).unwrap();
+            let (head, _) = read_head(&path).unwrap();
+            assert_eq!((head.key.as_str(), head.program), ("some-key", record.program));
+            assert_eq!((head.recorded_at, head.offsets), (record.recorded_at, 8));
+        }
+    }
+
+    #[test]
+    fn each_damage_has_its_own_message() {
+        let good = encode(&sample("a", 3)).unwrap();
+        let message = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
+        assert!(message(b"src,dst,bytes\n").contains("not a rankweave record"));
+        assert!(message(&good[..10]).contains("header is incomplete"));
+        assert!(message(&good[..good.len() - 1]).contains("cut short"));
+        assert!(message(&[&good[..], b"x"].concat()).contains("followed by 1 bytes"));
+        let mut flipped = good.clone();
+        flipped[HEADER + 3] ^= 1;
+        assert!(message(&flipped).contains("checksum"));
+        let mut newer = good.clone();
+        newer[8] = 200;
+        assert_eq!(decode(&newer).unwrap_err().kind(), ErrorKind::NewerVersion);
+        let mut zero = good;
+        zero[8] = 0;
+        assert!(message(&zero).contains("version 0"));
+    }
+
+    #[test]
+    fn a_matrix_out_of_range_is_refused() {
+        let mut record = sample("a", 3);
+        record.launch.process_of_task = vec![0, 0, 1];
+        let message = decode(&encode(&record).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("contradicts itself"), "{message}");
+    }
+
+    /// A file with a correct checksum over any body.
+    fn seal(body: &[u8]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(crc32fast::hash(body).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(body in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&body);
+            let _ = decode(&seal(&body));
+        }
+
+        #[test]
+        fn any_changed_byte_is_found(at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = encode(&sample("a", 4)).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert!(decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn any_changed_body_gives_a_valid_record_or_an_error(
+            at in any::<prop::sample::Index>(), byte in any::<u8>()
+        ) {
+            let mut body = encode(&sample("a", 4)).unwrap()[HEADER..].to_vec();
+            let at = at.index(body.len());
+            body[at] = byte;
+            if let Ok(record) = decode(&seal(&body)) {
+                prop_assert!(record.matrix.is_valid());
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! One node from the inside: which PUs share a core, a cache, a NUMA domain, a package.
+//!
+//! A machine is kept as what a mapping needs of it and no more: for every PU, its group at every
+//! level. It is built from hwloc's XML ([`Machine::from_hwloc_xml`]) or, where there is no hwloc,
+//! from `/sys` ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
+
+use super::cpuset::CpuSet;
+use std::collections::HashMap;
+
+/// Stands in a path for "in no single group of this level": see [`Machine::path_of`].
+pub const UNPLACED: u32 = u32::MAX;
+
+/// A partition of PUs as the system describes it: one set per object of a kind.
+#[derive(Debug, Clone)]
+pub(super) struct Division {
+    /// Name of the level that it would make, such as `numa`.
+    pub name: String,
+    /// The PUs of each object; may overlap or leave PUs out, as damaged systems report it.
+    pub sets: Vec<CpuSet>,
+}
+
+/// The levels of one node and the group of every PU at each.
+///
+/// Disallowed PUs are kept when the description has them: other processes of the job may run there.
+/// Offline PUs are not, since nobody can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    level_names: Vec<String>,
+    /// OS indices of the PUs, ascending.
+    pus: Vec<usize>,
+    /// `groups[l][k]`: the group of `pus[k]` at level `l`; groups of a level count from 0 in the
+    /// order of their first PU, and are nested in those of the level above.
+    groups: Vec<Vec<u32>>,
+}
+
+impl Machine {
+    /// A node of which nothing is known: no levels, every path is empty.
+    pub fn single() -> Self {
+        Machine { level_names: Vec::new(), pus: Vec::new(), groups: Vec::new() }
+    }
+
+    /// Arranges divisions of `pus` into nested levels, coarse to fine.
+    ///
+    /// The order comes from the machine, not from a list: an L3 may hold several NUMA domains
+    /// (sub-NUMA clustering) or the other way round. Of divisions with equally many parts the one
+    /// given first is the outer one. PUs that no object of a division holds form a part of their
+    /// own. A division that splits nothing further makes no level, so the names that remain are
+    /// those of levels that really branch.
+    pub(super) fn from_divisions(pus: &CpuSet, divisions: Vec<Division>) -> Self {
+        let pus: Vec<usize> = pus.iter().collect();
+        let position: HashMap<usize, usize> =
+            pus.iter().enumerate().map(|(k, &pu)| (pu, k)).collect();
+        let mut candidates: Vec<(usize, String, Vec<u32>)> = Vec::new();
+        for Division { name, sets } in divisions {
+            let mut part = vec![0u32; pus.len()];
+            // Smaller sets win: memory that is local to a whole package (CXL) must not hide the
+            // domains inside it.
+            let mut sets: Vec<&CpuSet> = sets.iter().collect();
+            sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
+            for (index, set) in sets.into_iter().enumerate() {
+                for pu in set.iter() {
+                    if let Some(&k) = position.get(&pu) {
+                        part[k] = index as u32 + 1;
+                    }
+                }
+            }
+            let parts = renumber(&part).1;
+            candidates.push((parts, name, part));
+        }
+        candidates.sort_by_key(|&(parts, _, _)| parts);
+
+        let mut machine = Machine { level_names: Vec::new(), pus, groups: Vec::new() };
+        let mut outer = vec![0u32; machine.pus.len()];
+        let mut outer_groups = machine.pus.len().min(1);
+        for (_, name, part) in candidates {
+            let pairs: Vec<(u32, u32)> = outer.iter().copied().zip(part).collect();
+            let (groups, count) = renumber(&pairs);
+            if count > outer_groups {
+                machine.level_names.push(name);
+                machine.groups.push(groups.clone());
+                (outer, outer_groups) = (groups, count);
+            }
+        }
+        machine
+    }
+
+    /// Names of the levels, outermost first: those of `package`, `die`, `group`, `numa`, `l3`,
+    /// `l2`, `core` that branch on this machine.
+    pub fn level_names(&self) -> &[String] {
+        &self.level_names
+    }
+
+    /// OS indices of all PUs, ascending.
+    pub fn pus(&self) -> &[usize] {
+        &self.pus
+    }
+
+    /// The group of every PU at level `l`, in the order of [`Machine::pus`].
+    pub fn groups(&self, l: usize) -> &[u32] {
+        &self.groups[l]
+    }
+
+    /// The place of a process that may run on `cpus`: its group at every level, outermost first,
+    /// one number for each of [`Machine::level_names`].
+    ///
+    /// A process whose PUs lie in several groups of a level is in none of them: from that level
+    /// inwards its path is [`UNPLACED`]. [`Tree::from_paths`](super::Tree::from_paths) makes each
+    /// such process a group of its own, which leaves it as far from the others as the groups it
+    /// roams over are from each other: all unbound processes of a node are equally far apart.
+    /// PUs that the machine does not have are ignored; with none left the process is unplaced
+    /// everywhere.
+    pub fn path_of(&self, cpus: &CpuSet) -> Vec<u32> {
+        let positions: Vec<usize> =
+            cpus.iter().filter_map(|pu| self.pus.binary_search(&pu).ok()).collect();
+        let mut path = vec![UNPLACED; self.groups.len()];
+        let Some((&first, others)) = positions.split_first() else {
+            return path;
+        };
+        for (place, groups) in path.iter_mut().zip(&self.groups) {
+            if others.iter().any(|&k| groups[k] != groups[first]) {
+                break;
+            }
+            *place = groups[first];
+        }
+        path
+    }
+
+    /// One line such as `2 package, 4 numa, 32 core, 64 pu`; equal for machines of equal shape.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        for (name, groups) in self.level_names.iter().zip(&self.groups) {
+            let count = groups.iter().max().map_or(0, |&m| m as usize + 1);
+            text.push_str(&format!("{count} {name}, "));
+        }
+        text + &format!("{} pu", self.pus.len())
+    }
+}
+
+/// Numbers the distinct values from 0 in the order of first appearance; also their count.
+fn renumber<T: Copy + Eq + std::hash::Hash>(values: &[T]) -> (Vec<u32>, usize) {
+    let mut ids: HashMap<T, u32> = HashMap::new();
+    let numbered = values
+        .iter()
+        .map(|&v| {
+            let next = ids.len() as u32;
+            *ids.entry(v).or_insert(next)
+        })
+        .collect();
+    (numbered, ids.len())
+}
+
+/// One list of levels that holds those of every machine of a job, outermost first, so that the
+/// paths of unlike nodes can stand side by side.
+///
+/// The order is the first machine's, into which the levels that only others have are inserted
+/// behind their predecessor there.
+pub fn common_levels<'a>(machines: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for names in machines {
+        let mut at = 0;
+        for name in names {
+            match all.iter().position(|known| known == name) {
+                Some(found) => at = at.max(found + 1),
+                None => {
+                    all.insert(at, name.clone());
+                    at += 1;
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Rewrites a path over the levels `from` as one over the levels `to` of [`common_levels`].
+///
+/// A level that this machine does not have does not branch there: it gets group 0, or
+/// [`UNPLACED`] where the process is unplaced further out.
+pub fn extend_path(path: &[u32], from: &[String], to: &[String]) -> Vec<u32> {
+    let mut outer = 0;
+    to.iter()
+        .map(|name| match from.iter().position(|known| known == name) {
+            Some(level) => {
+                outer = path.get(level).copied().unwrap_or(UNPLACED);
+                outer
+            }
+            None if outer == UNPLACED => UNPLACED,
+            None => 0,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn division(name: &str, sets: &[&str]) -> Division {
+        let sets = sets.iter().map(|s| CpuSet::from_list(s).unwrap()).collect();
+        Division { name: name.into(), sets }
+    }
+
+    fn list(text: &str) -> CpuSet {
+        CpuSet::from_list(text).unwrap()
+    }
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|s| s.to_string()).collect()
+    }
+
+    #[test]
+    fn single_has_no_levels() {
+        let machine = Machine::single();
+        assert!(machine.level_names().is_empty());
+        assert!(machine.path_of(&list("0-7")).is_empty());
+    }
+
+    #[test]
+    fn levels_that_do_not_branch_are_left_out() {
+        let machine = Machine::from_divisions(
+            &list("0-7"),
+            vec![
+                division("package", &["0-7"]),
+                division("numa", &["0-3", "4-7"]),
+                division("l3", &["0-3", "4-7"]),
+                division("core", &["0,1", "2,3", "4,5", "6,7"]),
+            ],
+        );
+        assert_eq!(machine.level_names(), ["numa", "core"]);
+        assert_eq!(machine.path_of(&list("5")), [1, 2]);
+        assert_eq!(machine.path_of(&list("4-5")), [1, 2]);
+        assert_eq!(machine.path_of(&list("4-7")), [1, UNPLACED]);
+        assert_eq!(machine.path_of(&list("3-4")), [UNPLACED, UNPLACED]);
+        assert_eq!(machine.path_of(&list("1,90")), [0, 0]);
+        assert_eq!(machine.path_of(&list("90")), [UNPLACED, UNPLACED]);
+        assert_eq!(machine.describe(), "2 numa, 4 core, 8 pu");
+    }
+
+    #[test]
+    fn nests_as_the_machine_does() {
+        let l3_outside = Machine::from_divisions(
+            &list("0-7"),
+            vec![division("numa", &["0-1", "2-3", "4-5", "6-7"]), division("l3", &["0-3", "4-7"])],
+        );
+        assert_eq!(l3_outside.level_names(), ["l3", "numa"]);
+    }
+
+    #[test]
+    fn pus_outside_every_object_form_a_part() {
+        let machine = Machine::from_divisions(&list("0-5"), vec![division("l3", &["0-3"])]);
+        assert_eq!(machine.groups(0), [0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn memory_of_a_whole_package_does_not_hide_its_domains() {
+        let machine = Machine::from_divisions(
+            &list("0-7"),
+            vec![division("numa", &["0-3", "4-7", "0-7", "0-3"])],
+        );
+        assert_eq!(machine.groups(0), [0, 0, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn crossing_divisions_still_nest() {
+        let machine = Machine::from_divisions(
+            &list("0-3"),
+            vec![division("package", &["0,1", "2,3"]), division("numa", &["0,2", "1", "3"])],
+        );
+        assert_eq!(machine.groups(0), [0, 0, 1, 1]);
+        assert_eq!(machine.groups(1), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn unlike_machines_share_one_list_of_levels() {
+        let big = names(&["package", "numa", "core"]);
+        let small = names(&["l3", "core"]);
+        let all = common_levels([small.as_slice(), big.as_slice()]);
+        assert_eq!(all, ["package", "numa", "l3", "core"]);
+        assert_eq!(extend_path(&[1, 5], &small, &all), [0, 0, 1, 5]);
+        assert_eq!(extend_path(&[1, UNPLACED, UNPLACED], &big, &all)[1..], [UNPLACED; 3]);
+    }
+}

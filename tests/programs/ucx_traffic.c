@@ -1,0 +1,65 @@
+/* A preloaded counter below MPICH: what each process hands to UCX for whom.
+ *
+ * MPICH has no counters for the messages inside its collectives, but a build on ch4:ucx sends every
+ * message between nodes through ucp_tag_send_nbx. With MPIR_CVAR_NOLOCAL=1 all processes count as
+ * being on different nodes, and the endpoints are created in the order of ranks.
+ *
+ * Writes "sender receiver bytes messages" to $RANK_TRAFFIC_FILE.RANK when the process ends.
+ * Declares the few UCX types itself, so that it builds without UCX's headers (API 1.10 and later).
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PEERS = 4096, FIELD_DATATYPE = 1 << 3 };
+
+typedef struct {
+    uint32_t fields, flags;
+    void *request, *callback;
+    uint64_t datatype; /* contiguous: element size << 3 */
+} request_param;
+
+static void *endpoints[PEERS];
+static uint64_t bytes[PEERS], messages[PEERS];
+static int known;
+
+int ucp_ep_create(void *worker, const void *params, void **endpoint) {
+    static int (*real)(void *, const void *, void **);
+    if (!real) real = (int (*)(void *, const void *, void **))dlsym(RTLD_NEXT, "ucp_ep_create");
+    int status = real(worker, params, endpoint);
+    if (status == 0 && known < PEERS) endpoints[known++] = *endpoint;
+    return status;
+}
+
+void *ucp_tag_send_nbx(void *endpoint, const void *buffer, size_t count, uint64_t tag, const request_param *param) {
+    static void *(*real)(void *, const void *, size_t, uint64_t, const request_param *);
+    if (!real) real = (void *(*)(void *, const void *, size_t, uint64_t, const request_param *))dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
+    uint64_t size = 1;
+    if (param->fields & FIELD_DATATYPE) {
+        if (param->datatype & 7) fprintf(stderr, "ucx_traffic: a datatype that is not contiguous is counted as bytes\n");
+        else size = param->datatype >> 3;
+    }
+    for (int peer = 0; peer < known; peer++) {
+        if (endpoints[peer] == endpoint) {
+            bytes[peer] += count * size;
+            messages[peer]++;
+            break;
+        }
+    }
+    return real(endpoint, buffer, count, tag, param);
+}
+
+__attribute__((destructor)) static void finish(void) {
+    const char *prefix = getenv("RANK_TRAFFIC_FILE"), *rank = getenv("PMI_RANK");
+    char name[4096];
+    if (!prefix || !rank || known == 0) return;
+    snprintf(name, sizeof name, "%s.%s", prefix, rank);
+    FILE *file = fopen(name, "w");
+    if (!file) return;
+    for (int peer = 0; peer < known; peer++) {
+        if (messages[peer]) fprintf(file, "%s %d %llu %llu\n", rank, peer, (unsigned long long)bytes[peer], (unsigned long long)messages[peer]);
+    }
+    fclose(file);
+}

@@ -1,0 +1,137 @@
+//! C prototypes of MPI functions and their Rust spelling.
+
+use std::collections::BTreeMap;
+
+/// One parameter: C type without the name, the name, and whether it was an array (`name[]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    pub c_type: String,
+    pub name: String,
+    pub array: bool,
+}
+
+/// A function: its parameters in order.
+#[derive(Debug, Clone)]
+pub struct Prototype {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+}
+
+/// All prototypes by name.
+pub type Prototypes = BTreeMap<String, Prototype>;
+
+/// Reads `prototypes.tsv`: `name<TAB>parameters<TAB>since`, `#` starts a comment line.
+pub fn parse(text: &str) -> Result<Prototypes, String> {
+    let mut all = Prototypes::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with('#') || line.trim().is_empty() {
+            continue;
+        }
+        let mut fields = line.split('\t');
+        let (Some(name), Some(parameters), Some(_since)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(format!("prototypes.tsv:{}: three fields expected", number + 1));
+        };
+        let parameters = match parameters {
+            "void" => Vec::new(),
+            list => list
+                .split(',')
+                .map(parameter)
+                .collect::<Result<_, _>>()
+                .map_err(|e| format!("prototypes.tsv:{}: {e}", number + 1))?,
+        };
+        let prototype = Prototype { name: name.into(), parameters };
+        all.insert(name.into(), prototype);
+    }
+    Ok(all)
+}
+
+fn parameter(text: &str) -> Result<Parameter, String> {
+    let text = text.trim();
+    if text == "..." {
+        return Ok(Parameter { c_type: "...".into(), name: "...".into(), array: false });
+    }
+    let (text, array) = match text.find('[') {
+        Some(at) => (text[..at].trim(), true),
+        None => (text, false),
+    };
+    let start = text
+        .rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .ok_or_else(|| format!("no parameter name in `{text}`"))?
+        + 1;
+    Ok(Parameter {
+        c_type: text[..start].trim().replace(" *", "*"),
+        name: text[start..].to_string(),
+        array,
+    })
+}
+
+impl Parameter {
+    /// True for a communicator passed by value.
+    pub fn is_comm(&self) -> bool {
+        self.c_type == "MPI_Comm" && !self.array
+    }
+
+    /// The Rust name: keywords and capital letters avoided.
+    pub fn rust_name(&self) -> String {
+        match self.name.as_str() {
+            "type" => "r#type".into(),
+            name => name.to_ascii_lowercase(),
+        }
+    }
+
+    /// The Rust type, generic over `A: Abi` for handles.
+    pub fn rust_type(&self) -> String {
+        let constant = self.c_type.starts_with("const ");
+        let base = self.c_type.trim_start_matches("const ");
+        let pointers = base.matches('*').count();
+        let scalar = match base.trim_end_matches('*').trim() {
+            "int" => "c_int",
+            "void" => "c_void",
+            "char" => "c_char",
+            "MPI_Count" => "i64",
+            "MPI_Aint" => "isize",
+            "MPI_Offset" => "i64",
+            "MPI_Fint" => "c_int",
+            "MPI_Comm" => "A::Comm",
+            "MPI_Datatype" => "A::Datatype",
+            "MPI_Request" => "A::Request",
+            "MPI_Win" => "A::Win",
+            "MPI_Op" => "A::Op",
+            "MPI_Info" => "A::Info",
+            "MPI_Group" => "A::Group",
+            "MPI_Errhandler" => "A::Errhandler",
+            "MPI_Message" => "A::Message",
+            // Only ever passed on by address: statuses, files, callbacks.
+            _ => "c_void",
+        };
+        let mut rust = scalar.to_string();
+        for level in 0..pointers + usize::from(self.array) {
+            let kind = if constant && level == 0 { "*const " } else { "*mut " };
+            rust = format!("{kind}{rust}");
+        }
+        rust
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rust(text: &str) -> String {
+        let p = parameter(text).unwrap();
+        format!("{}: {}", p.rust_name(), p.rust_type())
+    }
+
+    #[test]
+    fn types_are_spelled_in_rust() {
+        assert_eq!(rust("const void *buf"), "buf: *const c_void");
+        assert_eq!(rust("const int sendcounts[]"), "sendcounts: *const c_int");
+        assert_eq!(rust("MPI_Comm comm"), "comm: A::Comm");
+        assert_eq!(rust("char ***argv"), "argv: *mut *mut *mut c_char");
+        assert_eq!(rust("MPI_Request array_of_requests[]"), "array_of_requests: *mut A::Request");
+        assert_eq!(rust("const MPI_Datatype sendtypes[]"), "sendtypes: *const A::Datatype");
+        assert_eq!(rust("MPI_Status *status"), "status: *mut c_void");
+    }
+}

@@ -1,0 +1,264 @@
+//! The three handle ABIs: Open MPI (pointers), MPICH family (ints), MPI-5 standard (pointers with
+//! small constants).
+//!
+//! Everything that differs between them is in the trait [`Abi`]; wrappers are generic over it, so a
+//! handle of one width can never reach a function of another ABI. Constants are checked against
+//! each installed mpi.h by the tests (tests/mpi). Limits: 64-bit little-endian Linux.
+
+use crate::library;
+use libc::c_int;
+use std::fmt::Debug;
+
+/// A handle as it travels through registers: an int or a pointer.
+pub trait Handle: Copy + Eq + Debug + Send + Sync + 'static {
+    /// The handle as 64 bits, zero-extended; the key of caches and tables.
+    fn bits(self) -> u64;
+    /// The handle with these bits.
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// An `int` handle (MPICH family).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct IntHandle(pub c_int);
+
+impl Handle for IntHandle {
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        u64::from(self.0 as u32)
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        IntHandle(bits as u32 as c_int)
+    }
+}
+
+/// A pointer handle (Open MPI, MPI-5 standard).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct PointerHandle(pub usize);
+
+impl Handle for PointerHandle {
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0 as u64
+    }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        PointerHandle(bits as usize)
+    }
+}
+
+/// The kinds of process topology of MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopologyKind {
+    Cartesian,
+    Graph,
+    DistGraph,
+}
+
+fn topology_kind(
+    status: c_int,
+    cartesian: c_int,
+    graph: c_int,
+    dist_graph: c_int,
+) -> Option<TopologyKind> {
+    match status {
+        s if s == cartesian => Some(TopologyKind::Cartesian),
+        s if s == graph => Some(TopologyKind::Graph),
+        s if s == dist_graph => Some(TopologyKind::DistGraph),
+        _ => None,
+    }
+}
+
+/// What an MPI binary interface fixes: the width of handles and the value of constants.
+pub trait Abi: Copy + Send + Sync + 'static {
+    type Comm: Handle;
+    type Datatype: Handle;
+    type Request: Handle;
+    type Win: Handle;
+    type Op: Handle;
+    type Info: Handle;
+    type Group: Handle;
+    type Errhandler: Handle;
+    type Message: Handle;
+
+    /// MPI_ANY_SOURCE … are not needed: receives record nothing.
+    const PROC_NULL: c_int;
+    /// Root on the root's own side of an intercommunicator.
+    const ROOT: c_int;
+    const UNDEFINED: c_int;
+    const IN_PLACE: usize;
+    const COMM_TYPE_SHARED: c_int;
+    const COMBINER_NAMED: c_int;
+    const ERR_OTHER: c_int;
+    /// What a value of MPI_Topo_test means.
+    fn topology_kind(status: c_int) -> Option<TopologyKind>;
+    fn comm_world() -> Self::Comm;
+    fn comm_self() -> Self::Comm;
+    fn comm_null() -> Self::Comm;
+    fn byte() -> Self::Datatype;
+    fn info_null() -> Self::Info;
+    fn errors_return() -> Self::Errhandler;
+    fn request_null() -> Self::Request;
+    fn op_no_op() -> u64;
+}
+
+/// Open MPI: handles point at objects of libmpi, found by their symbols.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenMpi;
+
+impl Abi for OpenMpi {
+    type Comm = PointerHandle;
+    type Datatype = PointerHandle;
+    type Request = PointerHandle;
+    type Win = PointerHandle;
+    type Op = PointerHandle;
+    type Info = PointerHandle;
+    type Group = PointerHandle;
+    type Errhandler = PointerHandle;
+    type Message = PointerHandle;
+
+    const PROC_NULL: c_int = -2;
+    const ROOT: c_int = -4;
+    const UNDEFINED: c_int = -32766;
+    const IN_PLACE: usize = 1;
+    const COMM_TYPE_SHARED: c_int = 0;
+    const COMBINER_NAMED: c_int = 0;
+    const ERR_OTHER: c_int = 16;
+
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 1, 2, 3)
+    }
+    #[inline(always)]
+    fn comm_world() -> PointerHandle {
+        PointerHandle(library::open_mpi_world())
+    }
+    fn comm_self() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_comm_self"))
+    }
+    fn comm_null() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_comm_null"))
+    }
+    fn byte() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_byte"))
+    }
+    fn info_null() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_info_null"))
+    }
+    fn errors_return() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_errors_return"))
+    }
+    fn request_null() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_request_null"))
+    }
+    fn op_no_op() -> u64 {
+        library::object(c"ompi_mpi_op_no_op") as u64
+    }
+}
+
+/// MPICH, MVAPICH, Intel MPI, Cray MPICH: handles are ints with the kind in the upper bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Mpich;
+
+impl Abi for Mpich {
+    type Comm = IntHandle;
+    type Datatype = IntHandle;
+    type Request = IntHandle;
+    type Win = IntHandle;
+    type Op = IntHandle;
+    type Info = IntHandle;
+    type Group = IntHandle;
+    type Errhandler = IntHandle;
+    type Message = IntHandle;
+
+    const PROC_NULL: c_int = -1;
+    const ROOT: c_int = -3;
+    const UNDEFINED: c_int = -32766;
+    const IN_PLACE: usize = usize::MAX;
+    const COMM_TYPE_SHARED: c_int = 1;
+    const COMBINER_NAMED: c_int = 1;
+    const ERR_OTHER: c_int = 15;
+
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 2, 1, 3)
+    }
+    #[inline(always)]
+    fn comm_world() -> IntHandle {
+        IntHandle(0x4400_0000)
+    }
+    fn comm_self() -> IntHandle {
+        IntHandle(0x4400_0001)
+    }
+    fn comm_null() -> IntHandle {
+        IntHandle(0x0400_0000)
+    }
+    fn byte() -> IntHandle {
+        IntHandle(0x4c00_010d)
+    }
+    fn info_null() -> IntHandle {
+        IntHandle(0x1c00_0000)
+    }
+    fn errors_return() -> IntHandle {
+        IntHandle(0x5400_0001)
+    }
+    fn request_null() -> IntHandle {
+        IntHandle(0x2c00_0000)
+    }
+    fn op_no_op() -> u64 {
+        0x5800_000e
+    }
+}
+
+/// The ABI that MPI-5.0 standardises (libmpi_abi).
+#[derive(Debug, Clone, Copy)]
+pub struct Standard;
+
+impl Abi for Standard {
+    type Comm = PointerHandle;
+    type Datatype = PointerHandle;
+    type Request = PointerHandle;
+    type Win = PointerHandle;
+    type Op = PointerHandle;
+    type Info = PointerHandle;
+    type Group = PointerHandle;
+    type Errhandler = PointerHandle;
+    type Message = PointerHandle;
+
+    const PROC_NULL: c_int = -3;
+    const ROOT: c_int = -4;
+    const UNDEFINED: c_int = -32766;
+    const IN_PLACE: usize = 1;
+    const COMM_TYPE_SHARED: c_int = 221;
+    const COMBINER_NAMED: c_int = 101;
+    const ERR_OTHER: c_int = 16;
+
+    fn topology_kind(status: c_int) -> Option<TopologyKind> {
+        topology_kind(status, 211, 212, 213)
+    }
+    #[inline(always)]
+    fn comm_world() -> PointerHandle {
+        PointerHandle(0x101)
+    }
+    fn comm_self() -> PointerHandle {
+        PointerHandle(0x102)
+    }
+    fn comm_null() -> PointerHandle {
+        PointerHandle(0x100)
+    }
+    fn byte() -> PointerHandle {
+        PointerHandle(0x247)
+    }
+    fn info_null() -> PointerHandle {
+        PointerHandle(0x130)
+    }
+    fn errors_return() -> PointerHandle {
+        PointerHandle(0x143)
+    }
+    fn request_null() -> PointerHandle {
+        PointerHandle(0x180)
+    }
+    fn op_no_op() -> u64 {
+        0x3d
+    }
+}

@@ -1,0 +1,319 @@
+//! Communicators in use: which task stands behind each of their ranks.
+//!
+//! An entry is made when a communicator is first recorded on, and goes when the communicator does:
+//! an attribute with a delete callback tells, whichever language or path it is freed by. Ranks are
+//! translated when first addressed, because some MPIs take time quadratic in the group's size to
+//! translate all of them.
+
+use crate::abi::{Abi, Handle};
+use crate::counters::{self, Block};
+use crate::pmpi::pmpi;
+use crate::thread::{self, Thread};
+use crate::world;
+use libc::{c_int, c_void};
+use parking_lot::RwLock;
+use rw::matrix::Kind;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// In a table of tasks: this rank was not translated yet.
+pub const UNKNOWN: u32 = u32::MAX;
+/// In a table of tasks: this rank is no task of the job's own world.
+pub const OUTSIDE: u32 = u32::MAX - 1;
+/// Groups up to this size are translated at once.
+const TRANSLATE_ALL: usize = 512;
+
+/// A communicator that traffic was recorded on.
+#[derive(Debug)]
+pub struct Communicator {
+    /// Unique in this process; handles are reused, numbers are not.
+    pub number: u64,
+    /// Handle to use in calls.
+    effective: u64,
+    /// The calling process's rank in its own group.
+    pub rank: u32,
+    /// Size of its own group.
+    pub local_size: u32,
+    /// True for an intercommunicator.
+    pub inter: bool,
+    /// Task of each rank that can be addressed: the group, or the remote group.
+    tasks: Box<[AtomicU32]>,
+    /// Ranks that neighbourhood collectives send to, asked for once.
+    neighbours: OnceLock<Vec<c_int>>,
+}
+
+/// Pointers to entries live in thread caches; they are dropped only by [`forget`].
+struct Entry(*mut Communicator);
+// SAFETY: the entry is only read through shared references; its fields are Sync.
+unsafe impl Send for Entry {}
+// SAFETY: as above.
+unsafe impl Sync for Entry {}
+
+static TABLE: RwLock<Option<HashMap<u64, Entry>>> = RwLock::new(None);
+static KEYVAL: AtomicI32 = AtomicI32::new(-1);
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+impl Communicator {
+    /// Number of ranks that can be addressed.
+    pub fn size(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+
+    /// Task behind an addressable rank, or [`OUTSIDE`].
+    pub fn task<A: Abi>(&self, rank: u32) -> u32 {
+        let Some(slot) = self.tasks.get(rank as usize) else { return OUTSIDE };
+        let known = slot.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known;
+        }
+        self.translate::<A>(&[rank as c_int]);
+        match slot.load(Ordering::Relaxed) {
+            UNKNOWN => OUTSIDE,
+            task => task,
+        }
+    }
+
+    /// Translates ranks to tasks and keeps the answers.
+    fn translate<A: Abi>(&self, ranks: &[c_int]) {
+        let comm = A::Comm::from_bits(self.effective);
+        let mut group = A::Group::from_bits(0);
+        let mut tasks = A::Group::from_bits(0);
+        let mut answers = vec![A::UNDEFINED; ranks.len()];
+        // SAFETY: the communicator is alive: the program is using it in this very call, or it is
+        // being freed and its delete callback runs. Groups are freed again.
+        unsafe {
+            let mpi = pmpi::<A>();
+            let code = if self.inter {
+                mpi.comm_remote_group(comm, &raw mut group)
+            } else {
+                mpi.comm_group(comm, &raw mut group)
+            };
+            if code != 0 {
+                return;
+            }
+            if mpi.comm_group(world::effective::<A>(A::comm_world()), &raw mut tasks) == 0 {
+                let _ = mpi.group_translate_ranks(
+                    group,
+                    ranks.len() as c_int,
+                    ranks.as_ptr(),
+                    tasks,
+                    answers.as_mut_ptr(),
+                );
+                let _ = mpi.group_free(&raw mut tasks);
+            }
+            let _ = mpi.group_free(&raw mut group);
+        }
+        for (&rank, &task) in ranks.iter().zip(&answers) {
+            let task = if task < 0 { OUTSIDE } else { task as u32 };
+            if let Some(slot) = self.tasks.get(rank as usize) {
+                slot.store(task, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Ranks that a neighbourhood collective on this communicator sends to, in order;
+    /// MPI_PROC_NULL stays.
+    pub fn neighbours<A: Abi>(&self) -> &[c_int] {
+        self.neighbours.get_or_init(|| {
+            crate::neighbours::destinations::<A>(A::Comm::from_bits(self.effective), self.rank)
+        })
+    }
+}
+
+/// Makes the keyval whose delete callback tells that a communicator is gone.
+pub fn start<A: Abi>() {
+    let mut keyval = -1;
+    let copy: unsafe extern "C" fn(
+        A::Comm,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
+    ) -> c_int = crate::attribute::never_copied::<A::Comm>;
+    let callback: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
+        deleted::<A>;
+    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+    let code = unsafe {
+        pmpi::<A>().comm_create_keyval(
+            copy as usize,
+            callback as usize,
+            &raw mut keyval,
+            std::ptr::null_mut(),
+        )
+    };
+    if code == 0 {
+        KEYVAL.store(keyval, Ordering::Release);
+        *TABLE.write() = Some(HashMap::new());
+    }
+}
+
+unsafe extern "C" fn deleted<A: Abi>(
+    _comm: A::Comm,
+    _keyval: c_int,
+    value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    let _ = std::panic::catch_unwind(|| forget::<A>(value as u64));
+    0
+}
+
+/// Drops the entry with this number, after folding in what was recorded on it.
+fn forget<A: Abi>(number: u64) {
+    let mut table = TABLE.write();
+    let Some(table) = table.as_mut() else { return };
+    // SAFETY: entries in the table are valid until removed here.
+    let bits: Vec<u64> = table
+        .iter()
+        .filter(|(_, e)| unsafe { (*e.0).number } == number)
+        .map(|(&bits, _)| bits)
+        .collect();
+    for bits in bits {
+        if let Some(entry) = table.remove(&bits) {
+            counters::for_each_thread(|thread| drop_caches(thread, bits));
+            // SAFETY: the pointer came from Box::into_raw in `add`, was just taken out of the table,
+            // and no thread caches it any more. A thread cannot be using it: the standard forbids
+            // using a communicator while it is being freed.
+            let communicator = unsafe { Box::from_raw(entry.0) };
+            counters::for_each_block(|block| {
+                crate::record::collective::fold::<A>(block, &communicator);
+            });
+        }
+    }
+}
+
+fn drop_caches(thread: &Thread, bits: u64) {
+    if thread.comm.load(Ordering::Relaxed) == bits {
+        thread.comm.store(0, Ordering::Relaxed);
+        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Forgets everything that threads have cached: recording stops or the world changes.
+pub fn drop_all_caches() {
+    counters::for_each_thread(|thread| {
+        thread.comm.store(0, Ordering::Relaxed);
+        thread.datatype.store(0, Ordering::Relaxed);
+        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    });
+}
+
+/// Visits every communicator in use.
+pub fn for_each(mut visit: impl FnMut(&Communicator)) {
+    if let Some(table) = TABLE.read().as_ref() {
+        for entry in table.values() {
+            // SAFETY: entries in the table are valid while the lock is held.
+            visit(unsafe { &*entry.0 });
+        }
+    }
+}
+
+/// Makes `comm` the calling thread's current communicator; `None` while nothing is recorded, or
+/// when `comm` is no valid communicator.
+#[cold]
+#[inline(never)]
+pub fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, &'static Communicator)> {
+    let thread = thread::current();
+    if thread.comm.load(Ordering::Relaxed) == comm.bits() {
+        let known = thread.communicator.load(Ordering::Relaxed);
+        // SAFETY: cached pointers are cleared before their entry is dropped.
+        return Some((thread, unsafe { &*known }));
+    }
+    let block: &Block = counters::mine()?;
+    let communicator = find::<A>(comm)?;
+    thread.effective.store(communicator.effective, Ordering::Relaxed);
+    thread.size.store(communicator.size(), Ordering::Relaxed);
+    thread.tasks.store(communicator.tasks.as_ptr().cast_mut(), Ordering::Relaxed);
+    if let Some(row) = block.row(Kind::PointToPoint) {
+        thread.cells.store(row.as_ptr().cast_mut(), Ordering::Relaxed);
+    }
+    thread.communicator.store(std::ptr::from_ref(communicator).cast_mut(), Ordering::Relaxed);
+    thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    thread.comm.store(comm.bits(), Ordering::Relaxed);
+    Some((thread, communicator))
+}
+
+fn find<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
+    let bits = comm.bits();
+    let known = TABLE.read().as_ref()?.get(&bits).map(|e| e.0);
+    if let Some(known) = known {
+        // SAFETY: see `Entry`; the program is using the communicator, so it is not being freed.
+        return Some(unsafe { &*known });
+    }
+    add::<A>(comm)
+}
+
+fn add<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
+    if comm == A::comm_null() || comm.bits() == 0 {
+        return None;
+    }
+    let effective = world::effective::<A>(comm);
+    let mpi = pmpi::<A>();
+    let (mut rank, mut local, mut remote, mut inter) = (0, 0, 0, 0);
+    // SAFETY: the handle is one that the program passes to MPI right now. An invalid one would be
+    // reported by the call that follows; here the error handler of the true world could be called
+    // for it, as it would be by that call.
+    unsafe {
+        if mpi.comm_test_inter(effective, &raw mut inter) != 0
+            || mpi.comm_rank(effective, &raw mut rank) != 0
+            || mpi.comm_size(effective, &raw mut local) != 0
+            || (inter != 0 && mpi.comm_remote_size(effective, &raw mut remote) != 0)
+        {
+            return None;
+        }
+    }
+    let size = if inter != 0 { remote } else { local } as usize;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let identity = comm == A::comm_world();
+    let communicator = Box::into_raw(Box::new(Communicator {
+        number,
+        effective: effective.bits(),
+        rank: rank as u32,
+        local_size: local as u32,
+        inter: inter != 0,
+        tasks: (0..size)
+            .map(|r| AtomicU32::new(if identity { r as u32 } else { UNKNOWN }))
+            .collect(),
+        neighbours: OnceLock::new(),
+    }));
+    // SAFETY: just made; it is dropped only by `forget`.
+    let reference: &'static Communicator = unsafe { &*communicator };
+    if !identity && size <= TRANSLATE_ALL {
+        let ranks: Vec<c_int> = (0..size as c_int).collect();
+        reference.translate::<A>(&ranks);
+    }
+    {
+        let mut table = TABLE.write();
+        let Some(table) = table.as_mut() else {
+            // SAFETY: made above and not shared yet.
+            drop(unsafe { Box::from_raw(communicator) });
+            return None;
+        };
+        if let Some(other) = table.get(&comm.bits()) {
+            // Another thread was faster.
+            // SAFETY: made above and not shared yet.
+            drop(unsafe { Box::from_raw(communicator) });
+            // SAFETY: entries in the table are valid; see above.
+            return Some(unsafe { &*other.0 });
+        }
+        table.insert(comm.bits(), Entry(communicator));
+    }
+    // The world lives until the end; everything else tells when it goes. MPI is not called with the
+    // table locked: it may call back.
+    if !identity {
+        let keyval = KEYVAL.load(Ordering::Acquire);
+        // SAFETY: keyval and communicator are valid; the value is a number, never dereferenced.
+        let code = unsafe { mpi.comm_set_attr(effective, keyval, number as *mut c_void) };
+        if code != 0 {
+            forget::<A>(number);
+            return None;
+        }
+    }
+    Some(reference)
+}
+
+/// The end of recording: entries are taken out of the table (their attributes outlive it).
+pub fn stop() {
+    *TABLE.write() = None;
+}

@@ -1,0 +1,230 @@
+//! Counters: what this process sent to every task, kept by each thread for itself.
+//!
+//! A thread that records gets a [`Block`] of its own, so that counting is a plain load, add and
+//! store even under MPI_THREAD_MULTIPLE. When a thread ends its block keeps its sums and is handed
+//! to the next new thread; sums over all blocks are the process's row of the matrix.
+//!
+//! Memory: 16 bytes per task and kind of traffic, mapped lazily and touched only where used.
+
+use crate::thread::{self, Thread};
+use parking_lot::Mutex;
+use rw::matrix::{Kind, Traffic};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Bytes and messages to one task. Written by one thread, read by any.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Cell {
+    bytes: AtomicU64,
+    messages: AtomicU64,
+}
+
+impl Cell {
+    /// Counts messages; only the owning thread may call this.
+    #[inline(always)]
+    pub fn add(&self, bytes: u64, messages: u64) {
+        self.bytes.store(self.bytes.load(Ordering::Relaxed).wrapping_add(bytes), Ordering::Relaxed);
+        let sum = self.messages.load(Ordering::Relaxed).wrapping_add(messages);
+        self.messages.store(sum, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Traffic {
+        Traffic {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            messages: self.messages.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Identifies one way of calling a collective: expanded into sends when the matrix is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CollectiveKey {
+    /// Number of the communicator (see [`crate::comms::Communicator::number`]).
+    pub communicator: u64,
+    pub operation: u32,
+    pub root: u32,
+    pub bytes: u64,
+    pub element: u32,
+    pub commutative: bool,
+    pub nonblocking: bool,
+}
+
+/// The counters of one thread at a time.
+#[derive(Debug)]
+pub struct Block {
+    tasks: usize,
+    cells: [AtomicPtr<Cell>; 3],
+    in_use: AtomicBool,
+    /// The thread it belongs to, while in use.
+    owner: AtomicPtr<Thread>,
+    /// Calls of each collective, folded in when a communicator is freed or the job ends.
+    pub collectives: Mutex<HashMap<CollectiveKey, Box<AtomicU64>>>,
+}
+
+static BLOCKS: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
+static TASKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the number of tasks of the job; before it nothing can be counted.
+pub fn set_tasks(tasks: usize) {
+    TASKS.store(tasks, Ordering::Release);
+}
+
+/// Number of tasks of the job, 0 while nothing is recorded.
+#[inline]
+pub fn tasks() -> usize {
+    TASKS.load(Ordering::Acquire)
+}
+
+impl Block {
+    fn new(tasks: usize) -> Option<&'static Block> {
+        let block = Block {
+            tasks,
+            cells: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+            in_use: AtomicBool::new(true),
+            owner: AtomicPtr::new(std::ptr::null_mut()),
+            collectives: Mutex::new(HashMap::new()),
+        };
+        block.row(Kind::PointToPoint)?;
+        Some(Box::leak(Box::new(block)))
+    }
+
+    /// The counters of one kind: `tasks + 1` cells, the last for peers outside the job's world.
+    pub fn row(&self, kind: Kind) -> Option<&[Cell]> {
+        let slot = &self.cells[kind as usize];
+        let mut cells = slot.load(Ordering::Acquire);
+        if cells.is_null() {
+            cells = map_cells(self.tasks + 1)?;
+            slot.store(cells, Ordering::Release);
+        }
+        // SAFETY: mapped with this many cells, zero-initialised, never unmapped.
+        Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
+    }
+
+    /// Makes the owning thread look its collective counter up again: counters are about to go.
+    pub fn forget_current_collective(&self) {
+        let _held = BLOCKS.lock();
+        let owner = self.owner.load(Ordering::Acquire);
+        if !owner.is_null() {
+            // SAFETY: the owner is cleared, under the lock held here, before its storage goes away.
+            let owner = unsafe { &*owner };
+            owner.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a message of `kind` to `task`; tasks beyond the world go to the last cell.
+    pub fn add(&self, kind: Kind, task: u32, bytes: u64, messages: u64) {
+        if let Some(row) = self.row(kind) {
+            row[(task as usize).min(self.tasks)].add(bytes, messages);
+        }
+    }
+}
+
+/// Anonymous zero pages for `count` cells; `None` if the system has none.
+fn map_cells(count: usize) -> Option<*mut Cell> {
+    // SAFETY: a fresh private mapping, checked before use.
+    let address = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            count * size_of::<Cell>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    (address != libc::MAP_FAILED).then_some(address.cast())
+}
+
+/// The calling thread's block, made or taken over at the first call; `None` while nothing is
+/// recorded or when memory is out.
+pub fn mine() -> Option<&'static Block> {
+    let thread = thread::current();
+    let block = thread.block.load(Ordering::Relaxed);
+    if !block.is_null() {
+        // SAFETY: blocks are leaked, so the pointer stays valid.
+        return Some(unsafe { &*block });
+    }
+    let tasks = tasks();
+    if tasks == 0 {
+        return None;
+    }
+    let mut blocks = BLOCKS.lock();
+    let free = blocks.iter().copied().find(|b| !b.in_use.swap(true, Ordering::AcqRel));
+    let block = match free {
+        Some(block) => block,
+        None => {
+            let block = Block::new(tasks)?;
+            blocks.push(block);
+            block
+        }
+    };
+    block.owner.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
+    drop(blocks);
+    thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
+    thread
+        .cells
+        .store(block.cells[Kind::PointToPoint as usize].load(Ordering::Acquire), Ordering::Relaxed);
+    release_at_thread_end(block);
+    Some(block)
+}
+
+/// Registers a destructor that hands the block back when this thread ends.
+fn release_at_thread_end(block: &'static Block) {
+    static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
+    unsafe extern "C" fn ended(block: *mut libc::c_void) {
+        // SAFETY: the value set below: a leaked block.
+        let block: &Block = unsafe { &*block.cast() };
+        let _held = BLOCKS.lock();
+        block.owner.store(std::ptr::null_mut(), Ordering::Release);
+        // Destructors of other keys may still send: they take a block anew.
+        let thread = thread::current();
+        thread.comm.store(0, Ordering::Relaxed);
+        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+        block.in_use.store(false, Ordering::Release);
+    }
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: creates a key with a destructor of the right type.
+        (unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) } == 0).then_some(key)
+    });
+    if let Some(key) = key {
+        // SAFETY: the key exists; the value is only read by the destructor.
+        unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(block).cast()) };
+    }
+}
+
+/// Runs `visit` on every block that exists.
+pub fn for_each_block(mut visit: impl FnMut(&'static Block)) {
+    let blocks: Vec<_> = BLOCKS.lock().clone();
+    for block in blocks {
+        visit(block);
+    }
+}
+
+/// Runs `visit` on the state of every thread that has recorded something and still lives.
+pub fn for_each_thread(mut visit: impl FnMut(&Thread)) {
+    let blocks = BLOCKS.lock();
+    for block in blocks.iter() {
+        let owner = block.owner.load(Ordering::Acquire);
+        if !owner.is_null() {
+            // SAFETY: the owner is cleared, under the lock held here, before its storage goes away.
+            visit(unsafe { &*owner });
+        }
+    }
+}
+
+/// This process's row of the matrix: `(task, traffic)` with traffic, ascending; peers outside the
+/// world are left out.
+pub fn row(kind: Kind) -> Vec<(u32, Traffic)> {
+    let mut sums = vec![Traffic::default(); tasks()];
+    for_each_block(|block| {
+        if !block.cells[kind as usize].load(Ordering::Acquire).is_null() {
+            for (sum, cell) in sums.iter_mut().zip(block.row(kind).unwrap_or_default()) {
+                sum.add(cell.get());
+            }
+        }
+    });
+    sums.into_iter().enumerate().filter(|(_, t)| !t.is_zero()).map(|(i, t)| (i as u32, t)).collect()
+}

@@ -1,0 +1,102 @@
+//! Sizes of datatypes, cached per thread.
+//!
+//! Predefined types never go away. A derived type gets an attribute whose delete callback clears
+//! the caches, because its handle may be reused for a type of another size.
+
+use crate::abi::{Abi, Handle};
+use crate::counters;
+use crate::pmpi::pmpi;
+use crate::thread::{self, Thread};
+use libc::{c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static KEYVAL: AtomicI32 = AtomicI32::new(-1);
+
+/// Makes the keyval whose delete callback tells that a datatype is gone.
+pub fn start<A: Abi>() {
+    let mut keyval = -1;
+    let copy: unsafe extern "C" fn(
+        A::Datatype,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
+    ) -> c_int = crate::attribute::never_copied::<A::Datatype>;
+    let callback: unsafe extern "C" fn(A::Datatype, c_int, *mut c_void, *mut c_void) -> c_int =
+        deleted::<A>;
+    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+    let code = unsafe {
+        pmpi::<A>().type_create_keyval(
+            copy as usize,
+            callback as usize,
+            &raw mut keyval,
+            std::ptr::null_mut(),
+        )
+    };
+    if code == 0 {
+        KEYVAL.store(keyval, Ordering::Release);
+    }
+}
+
+unsafe extern "C" fn deleted<A: Abi>(
+    datatype: A::Datatype,
+    _keyval: c_int,
+    _value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    let bits = datatype.bits();
+    counters::for_each_thread(|thread| {
+        if thread.datatype.load(Ordering::Relaxed) == bits {
+            thread.datatype.store(0, Ordering::Relaxed);
+        }
+    });
+    0
+}
+
+/// Size of `datatype` in bytes; 0 if it is invalid.
+#[inline(always)]
+pub fn size<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
+    if thread.datatype.load(Ordering::Relaxed) == datatype.bits() {
+        return thread.datatype_size.load(Ordering::Relaxed);
+    }
+    ask::<A>(datatype)
+}
+
+#[cold]
+#[inline(never)]
+fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
+    if datatype.bits() == 0 {
+        return 0;
+    }
+    let mpi = pmpi::<A>();
+    let (mut size, mut small) = (-1i64, -1);
+    let (mut i, mut a, mut t, mut combiner) = (0, 0, 0, A::COMBINER_NAMED);
+    // SAFETY: the handle is one that the program passes to MPI right now.
+    unsafe {
+        if mpi.type_size(datatype, &raw mut small) != 0 {
+            return 0;
+        }
+        if small == A::UNDEFINED && mpi.type_size_x(datatype, &raw mut size) != 0 {
+            return 0;
+        }
+        if small >= 0 {
+            size = i64::from(small);
+        }
+        let _ =
+            mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner);
+    }
+    let size = size.max(0) as u64;
+    if combiner != A::COMBINER_NAMED {
+        let keyval = KEYVAL.load(Ordering::Acquire);
+        // SAFETY: a valid derived type and keyval; the value is never read.
+        let code = unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) };
+        if code != 0 {
+            return size;
+        }
+    }
+    let thread = thread::current();
+    thread.datatype.store(datatype.bits(), Ordering::Relaxed);
+    thread.datatype_size.store(size, Ordering::Relaxed);
+    size
+}

@@ -1,0 +1,280 @@
+//! The job's way through the library: MPI_Init → agree on what to do → run → gather and store.
+//!
+//! Collective steps are taken by all processes in the same order, whatever a single one finds
+//! broken: rank 0 alone looks at the store, decides, and tells the others. If some processes of the
+//! job do not have the library, the first step finds out in bounded time and everybody carries on
+//! without it.
+
+use crate::abi::{Abi, Handle};
+use crate::gather::{self, Private};
+use crate::places::{self, Places};
+use crate::plan::{self, Plan};
+use crate::pmpi::pmpi;
+use crate::record::guarded;
+use crate::{
+    attribute, comms, config, counters, datatypes, library, message, record, slots, world,
+};
+use libc::{c_char, c_int, c_void};
+use parking_lot::Mutex;
+use rw::matrix::{Kind, Traffic};
+use rw::options::Mode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A job between start and finish.
+#[derive(Debug)]
+struct Job {
+    /// Handle of the private communicator.
+    comm: u64,
+    started: Instant,
+    plan: Plan,
+    /// Known on rank 0 if they were needed at the start.
+    places: Option<Places>,
+    /// Kept on rank 0 only.
+    keeper: Option<plan::Keeper>,
+}
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+static JOB: Mutex<Option<Job>> = Mutex::new(None);
+
+/// How long to wait for the other processes at the start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Called by every process right after MPI was initialised.
+pub fn start<A: Abi>() {
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    if guarded(begin::<A>).is_none() {
+        slots::set_level(slots::Level::Off);
+    }
+}
+
+/// `None`: the library has nothing to do in this process.
+fn begin<A: Abi>() -> Option<()> {
+    let (settings, _) = config::settings();
+    if settings.mode == Mode::Off {
+        return None;
+    }
+    let mut size = 0;
+    // SAFETY: MPI is initialised; the world is valid.
+    unsafe {
+        if pmpi::<A>().comm_size(A::comm_world(), &raw mut size) != 0 || size < 2 {
+            return None;
+        }
+    }
+    if !everybody_here::<A>() {
+        message::line(
+            "some processes of this job run without the library; nothing is recorded; \
+             try: install it on every node, or start the job with `rankweave run`",
+        );
+        return None;
+    }
+    let mut comm = A::comm_null();
+    // SAFETY: everybody is here and does the same.
+    if unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) } != 0 {
+        return None;
+    }
+    let job = Private::<A>::new(comm)?;
+
+    let mut keeper = None;
+    let mut bytes = Vec::new();
+    if job.rank == 0 {
+        let (plan, kept) = plan::make(settings, job.size, &library_version::<A>());
+        bytes = gather::encode(&plan).unwrap_or_default();
+        keeper = Some(kept);
+    }
+    let told = job.broadcast(&mut bytes);
+    let mut plan: Plan = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
+    if plan.mode == plan::Mode::Off {
+        crate::special::free::<A>(comm);
+        return None;
+    }
+    config::set_model(library::get()?.family, plan.collectives());
+
+    let mut places = None;
+    if plan.mode == plan::Mode::Reorder {
+        places = places::discover(&job);
+        let mut order = Vec::new();
+        if let Some(keeper) = &mut keeper {
+            order = guarded(|| Some(keeper.decide(settings, places.as_ref()))).unwrap_or_default();
+        }
+        let mut bytes = gather::encode(&order).unwrap_or_default();
+        let told = job.broadcast(&mut bytes);
+        plan.process_of_task = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
+    }
+    let replaced = replace_world::<A>(&job, &mut plan);
+
+    comms::start::<A>();
+    datatypes::start::<A>();
+    record::onesided::start::<A>();
+    counters::set_tasks(job.size);
+    watch_the_end::<A>();
+    *JOB.lock() = Some(Job { comm: comm.bits(), started: Instant::now(), plan, places, keeper });
+    if replaced {
+        slots::set_level(slots::Level::Reorder);
+    }
+    Some(())
+}
+
+/// True once all processes of the world have come here; `false` if they have not in [`PATIENCE`]:
+/// then some of them do not have the library, and waiting on would hang the job.
+fn everybody_here<A: Abi>() -> bool {
+    let mpi = pmpi::<A>();
+    let mut request = A::request_null();
+    let started = Instant::now();
+    // SAFETY: MPI is initialised; the status buffer is larger than any MPI_Status.
+    unsafe {
+        if mpi.ibarrier(A::comm_world(), &raw mut request) != 0 {
+            return false;
+        }
+        let mut status = [0u64; 16];
+        let mut tries = 0u32;
+        loop {
+            let mut flag = 0;
+            if mpi.test(&raw mut request, &raw mut flag, status.as_mut_ptr().cast()) != 0 {
+                return false;
+            }
+            if flag != 0 {
+                return true;
+            }
+            tries += 1;
+            if tries.is_multiple_of(64) && started.elapsed() > PATIENCE {
+                return false;
+            }
+            if tries < 200 {
+                libc::sched_yield();
+            } else {
+                libc::usleep(100);
+            }
+        }
+    }
+}
+
+/// Makes the reordered world, if the plan has one. All processes take the same way through this.
+fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
+    if plan.process_of_task.len() != job.size {
+        plan.process_of_task.clear();
+        return false;
+    }
+    let mine = plan.process_of_task.iter().position(|&process| process as usize == job.rank);
+    let mut comm = A::comm_null();
+    // SAFETY: collective over all processes; the world is valid.
+    let code = unsafe {
+        let key = mine.unwrap_or(job.rank) as c_int;
+        pmpi::<A>().comm_split(A::comm_world(), 0, key, &raw mut comm)
+    };
+    if code != 0 || comm == A::comm_null() {
+        // An error here is one of the whole job (no context ids left): all see it.
+        plan.process_of_task.clear();
+        return false;
+    }
+    // SAFETY: our own communicator; the name is a C string.
+    unsafe {
+        let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
+    }
+    world::replace::<A>(Some(comm));
+    true
+}
+
+/// First line of the MPI library's own description.
+fn library_version<A: Abi>() -> String {
+    let mut text = vec![0u8; 16384];
+    let mut length = 0;
+    // SAFETY: larger than MPI_MAX_LIBRARY_VERSION_STRING of every ABI (8192 is the largest).
+    let code = unsafe {
+        pmpi::<A>().get_library_version(text.as_mut_ptr().cast::<c_char>(), &raw mut length)
+    };
+    let end = usize::try_from(length).unwrap_or(0).min(text.len());
+    let text = String::from_utf8_lossy(&text[..if code == 0 { end } else { 0 }]).into_owned();
+    text.lines().next().unwrap_or_default().trim_end_matches('\0').to_string()
+}
+
+/// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
+/// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
+fn watch_the_end<A: Abi>() {
+    let mut keyval = -1;
+    let copy: unsafe extern "C" fn(
+        A::Comm,
+        c_int,
+        *mut c_void,
+        *mut c_void,
+        *mut c_void,
+        *mut c_int,
+    ) -> c_int = attribute::never_copied::<A::Comm>;
+    let delete: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
+        finalizing::<A>;
+    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+    unsafe {
+        let mpi = pmpi::<A>();
+        let code = mpi.comm_create_keyval(
+            copy as usize,
+            delete as usize,
+            &raw mut keyval,
+            std::ptr::null_mut(),
+        );
+        if code == 0 {
+            let _ = mpi.comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut());
+        }
+    }
+}
+
+unsafe extern "C" fn finalizing<A: Abi>(
+    _comm: A::Comm,
+    _keyval: c_int,
+    _value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    guarded(finish::<A>);
+    0
+}
+
+/// What one process sent: `(task, traffic)` per kind, and what it fetched.
+type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
+
+fn finish<A: Abi>() -> Option<()> {
+    let mut job = JOB.lock().take()?;
+    let private = Private::<A>::new(A::Comm::from_bits(job.comm))?;
+    let wall = job.started.elapsed();
+
+    // A process whose rows cannot be had still takes part below, with empty ones.
+    let rows: Rows = guarded(|| {
+        counters::for_each_block(|block| {
+            comms::for_each(|communicator| record::collective::fold::<A>(block, communicator));
+        });
+        Some((Kind::ALL.map(counters::row), record::onesided::all_fetched()))
+    })
+    .unwrap_or_default();
+    counters::set_tasks(0);
+    comms::drop_all_caches();
+    comms::stop();
+
+    if job.places.is_none() && job.plan.mode != plan::Mode::Reorder {
+        job.places = places::discover(&private);
+    }
+    let mine = gather::encode(&rows).unwrap_or_default();
+    drop(rows);
+    let mut collected = plan::Collected::new(private.size);
+    let whole = private.collect(&mine, |process, bytes| {
+        let task = job.plan.task_of_process(process);
+        match gather::decode::<Rows>(bytes) {
+            Some((sent, fetched)) => collected.add(task, &sent, &fetched),
+            None => collected.incomplete = true,
+        }
+    });
+    if let Some(keeper) = job.keeper.take() {
+        collected.incomplete |= !whole;
+        guarded(|| {
+            keeper.keep(&job.plan, job.places.take(), collected, wall);
+            Some(())
+        });
+    }
+    let replaced = world::replacement::<A>();
+    world::replace::<A>(None);
+    slots::set_level(slots::Level::Off);
+    if let Some(comm) = replaced {
+        crate::special::free::<A>(comm);
+    }
+    crate::special::free::<A>(private.comm);
+    Some(())
+}

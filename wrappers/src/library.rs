@@ -1,0 +1,152 @@
+//! Finds the MPI library that is already in the process, and the symbols in it.
+//!
+//! Nothing is linked: `librankweave.so` has no DT_NEEDED on any MPI and does nothing until the first
+//! MPI call. libmpi may have been loaded RTLD_LOCAL (mpi4py, MPI.jl), where dlsym's default scope
+//! does not see it; then the mapped object that defines PMPI_Init is searched and asked directly.
+//!
+//! Data symbols (Open MPI's predefined handles) are looked up in the default scope first: an
+//! executable may hold the only valid copy of them (copy relocation).
+
+use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Which handle ABI the MPI library speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    OpenMpi,
+    Mpich,
+    Standard,
+}
+
+/// The MPI library of this process.
+#[derive(Debug)]
+pub struct Library {
+    pub family: Family,
+    /// File of the object that defines PMPI_Init.
+    pub path: String,
+    /// dlopen handle of that object; 0 where the default scope has everything.
+    handle: usize,
+}
+
+static LIBRARY: OnceLock<Library> = OnceLock::new();
+static OPEN_MPI_WORLD: AtomicUsize = AtomicUsize::new(0);
+
+/// The MPI library, if one is loaded by now.
+pub fn get() -> Option<&'static Library> {
+    if let Some(library) = LIBRARY.get() {
+        return Some(library);
+    }
+    let found = find()?;
+    if found.family == Family::OpenMpi {
+        OPEN_MPI_WORLD.store(lookup(&found, c"ompi_mpi_comm_world"), Ordering::Relaxed);
+    }
+    Some(LIBRARY.get_or_init(|| found))
+}
+
+/// Address of Open MPI's MPI_COMM_WORLD; 0 before the library is found.
+#[inline(always)]
+pub fn open_mpi_world() -> usize {
+    OPEN_MPI_WORLD.load(Ordering::Relaxed)
+}
+
+/// Address of a symbol of the MPI library, 0 if it has none of this name.
+pub fn symbol(name: &CStr) -> usize {
+    get().map_or(0, |library| lookup(library, name))
+}
+
+/// Address of a data object of the MPI library; the same as [`symbol`].
+pub fn object(name: &CStr) -> usize {
+    symbol(name)
+}
+
+/// Address of the next definition of `name` after this library in the search order: another tool's
+/// wrapper, where one is stacked below.
+pub fn next_symbol(name: &CStr) -> usize {
+    // SAFETY: the name is a C string; dlsym has no other requirement.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
+}
+
+fn lookup(library: &Library, name: &CStr) -> usize {
+    // SAFETY: the name is a C string, the handle came from dlopen and is never closed.
+    unsafe {
+        let global = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize;
+        if global != 0 || library.handle == 0 {
+            return global;
+        }
+        libc::dlsym(library.handle as *mut c_void, name.as_ptr()) as usize
+    }
+}
+
+fn find() -> Option<Library> {
+    // SAFETY: dlsym with C strings.
+    let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PMPI_Init".as_ptr()) };
+    let (path, handle) = if global.is_null() { search_objects()? } else { (file_of(global), 0) };
+    let library = Library { family: Family::Mpich, path, handle };
+    let family = if lookup(&library, c"ompi_mpi_comm_world") != 0 {
+        Family::OpenMpi
+    } else if lookup(&library, c"MPIR_F08_MPI_STATUS_IGNORE_OBJ") != 0 {
+        Family::Mpich
+    } else if library.path.contains("libmpi_abi") || library.path.contains("libpmpi_abi") {
+        Family::Standard
+    } else if library.path.contains("mpi") {
+        Family::Mpich
+    } else {
+        return None;
+    };
+    Some(Library { family, ..library })
+}
+
+/// File of the object that holds `address`.
+fn file_of(address: *mut c_void) -> String {
+    // SAFETY: dladdr fills the struct or fails; the file name is a C string owned by the loader.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &raw mut info) == 0 || info.dli_fname.is_null() {
+            return String::new();
+        }
+        CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned()
+    }
+}
+
+/// Looks through the mapped objects for one with "mpi" in its name that defines PMPI_Init.
+fn search_objects() -> Option<(String, usize)> {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader passes a valid info; data is the vector given below.
+        unsafe {
+            let names = &mut *data.cast::<Vec<std::ffi::CString>>();
+            let name: *const c_char = (*info).dlpi_name;
+            if !name.is_null() {
+                let name = CStr::from_ptr(name);
+                if name.to_bytes().windows(3).any(|w| w == b"mpi") {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        0
+    }
+    let mut names: Vec<std::ffi::CString> = Vec::new();
+    // SAFETY: the callback matches and the data outlives the call. The names are copied so that no
+    // loader function is called while the loader's lock is held.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut names).cast()) };
+    names.into_iter().find_map(|name| {
+        // SAFETY: RTLD_NOLOAD only returns a handle of what is mapped already; it is kept for good.
+        unsafe {
+            let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if handle.is_null() {
+                return None;
+            }
+            let init = libc::dlsym(handle, c"PMPI_Init".as_ptr());
+            if init.is_null() {
+                libc::dlclose(handle);
+                return None;
+            }
+            Some((file_of(init), handle as usize))
+        }
+    })
+}

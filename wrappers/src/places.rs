@@ -1,0 +1,172 @@
+//! Where the job's processes are: which share a node (MPI says), and where inside it each may run
+//! (its binding, looked up in the node's hwloc topology by one process per node).
+
+use crate::abi::{Abi, Handle};
+use crate::gather::Private;
+use crate::pmpi::pmpi;
+use rw::topology::{CpuSet, Machine, common_levels, costs, extend_path};
+use serde::{Deserialize, Serialize};
+
+/// Places of all processes, by launcher rank.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    pub node_of_process: Vec<u32>,
+    pub node_names: Vec<String>,
+    pub place_of_process: Vec<Vec<u32>>,
+    pub level_names: Vec<String>,
+    pub level_costs: Vec<u64>,
+}
+
+/// What one process says of itself.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Report {
+    /// Launcher rank of the first process of its node.
+    leader: u32,
+    /// Set by the leader only.
+    node: Option<Node>,
+}
+
+/// What a leader says of its node.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Node {
+    name: String,
+    levels: Vec<String>,
+    /// Launcher rank and path of every process of the node.
+    paths: Vec<(u32, Vec<u32>)>,
+}
+
+/// Finds the places; collective over `job`. On rank 0 the places, elsewhere `None`.
+pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
+    let report = look_round(job);
+    let mine = crate::gather::encode(&report).unwrap_or_default();
+    let mut reports = Vec::with_capacity(if job.rank == 0 { job.size } else { 0 });
+    let whole = job.collect(&mine, |rank, bytes| {
+        reports.push(
+            crate::gather::decode::<Report>(bytes)
+                .unwrap_or(Report { leader: rank as u32, node: None }),
+        );
+    });
+    (whole && job.rank == 0 && reports.len() == job.size).then(|| assemble(&reports))
+}
+
+/// Joins the processes of this node; its leader finds everybody's place.
+fn look_round<A: Abi>(job: &Private<A>) -> Report {
+    let alone = Report { leader: job.rank as u32, node: None };
+    let mut comm = A::comm_null();
+    // SAFETY: all processes of the job call this together.
+    let code = unsafe {
+        pmpi::<A>().comm_split_type(
+            job.comm,
+            A::COMM_TYPE_SHARED,
+            job.rank as libc::c_int,
+            A::info_null(),
+            &raw mut comm,
+        )
+    };
+    if code != 0 || comm == A::comm_null() || comm.bits() == 0 {
+        return alone;
+    }
+    let Some(node) = Private::<A>::new(comm) else { return alone };
+    let mut leader = (job.rank as u32).to_le_bytes().to_vec();
+    let _ = node.broadcast(&mut leader);
+    let leader = leader.as_slice().try_into().map_or(job.rank as u32, u32::from_le_bytes);
+
+    let mut mine = (job.rank as u32).to_le_bytes().to_vec();
+    for word in affinity() {
+        mine.extend_from_slice(&word.to_le_bytes());
+    }
+    let mut processes: Vec<(u32, Vec<u64>)> = Vec::new();
+    let _ = node.collect(&mine, |_, bytes| {
+        let (rank, words) = bytes.split_at(bytes.len().min(4));
+        let rank = rank.try_into().map_or(0, u32::from_le_bytes);
+        let words =
+            words.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_le_bytes)).collect();
+        processes.push((rank, words));
+    });
+    let report = Report {
+        leader,
+        node: (node.rank == 0)
+            .then(|| crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default()),
+    };
+    crate::special::free::<A>(comm);
+    report
+}
+
+fn describe(processes: &[(u32, Vec<u64>)]) -> Node {
+    let same = processes.windows(2).all(|w| w[0].1 == w[1].1);
+    let (levels, paths) = if same {
+        // All may run on the same PUs: nothing below the node tells them apart.
+        (Vec::new(), processes.iter().map(|(rank, _)| (*rank, Vec::new())).collect())
+    } else {
+        let machine = machine();
+        let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
+        (
+            machine.level_names().to_vec(),
+            processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
+        )
+    };
+    Node { name: host_name(), levels, paths }
+}
+
+/// This node's topology: hwloc's if its library is there, else what /sys says, else one level.
+fn machine() -> Machine {
+    crate::hwloc::export_xml()
+        .and_then(|xml| Machine::from_hwloc_xml(&xml).ok())
+        .or_else(|| Machine::from_sysfs(std::path::Path::new("/sys")).ok())
+        .unwrap_or_else(Machine::single)
+}
+
+/// The PUs this process may run on, as a bit mask.
+fn affinity() -> Vec<u64> {
+    for words in [16usize, 128, 1024] {
+        let mut mask = vec![0u64; words];
+        // SAFETY: a buffer of this many bytes; the raw call returns how many were written.
+        let written =
+            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words * 8, mask.as_mut_ptr()) };
+        if written > 0 {
+            mask.truncate((written as usize).div_ceil(8));
+            while mask.last() == Some(&0) {
+                mask.pop();
+            }
+            return mask;
+        }
+    }
+    Vec::new()
+}
+
+fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: a buffer of this length; the last byte stays zero.
+    let code = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let end = name.iter().position(|&b| b == 0).unwrap_or(0);
+    if code == 0 { String::from_utf8_lossy(&name[..end]).into_owned() } else { String::new() }
+}
+
+/// Numbers the nodes by first appearance and gives all processes paths over the same levels.
+fn assemble(reports: &[Report]) -> Places {
+    let mut node_of_leader = std::collections::BTreeMap::new();
+    let mut places = Places::default();
+    for report in reports {
+        let next = node_of_leader.len() as u32;
+        places.node_of_process.push(*node_of_leader.entry(report.leader).or_insert(next));
+    }
+    places.node_names = vec![String::new(); node_of_leader.len()];
+    let nodes: Vec<(u32, &Node)> =
+        reports.iter().filter_map(|r| Some((r.leader, r.node.as_ref()?))).collect();
+    places.level_names = common_levels(nodes.iter().map(|(_, n)| n.levels.as_slice()));
+    let unplaced = extend_path(&[], &[], &places.level_names);
+    places.place_of_process = vec![unplaced; reports.len()];
+    for (leader, node) in nodes {
+        if let Some(&index) = node_of_leader.get(&leader) {
+            places.node_names[index as usize] = node.name.clone();
+        }
+        for (rank, path) in &node.paths {
+            if let Some(place) = places.place_of_process.get_mut(*rank as usize) {
+                *place = extend_path(path, &node.levels, &places.level_names);
+            }
+        }
+    }
+    places.level_names.insert(0, "node".into());
+    places.level_costs = costs::of_levels(&places.level_names);
+    places
+}

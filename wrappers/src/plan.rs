@@ -1,0 +1,438 @@
+//! What a job does, decided by rank 0: record, reorder, shuffle or nothing; and what rank 0 keeps
+//! in mind until the end to store.
+
+use crate::gather::internode_bytes;
+use crate::message;
+use crate::places::Places;
+use rw::decide;
+use rw::error::ErrorKind;
+use rw::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
+use rw::options::{self, Collectives, Settings};
+use rw::store::{self, Launch, Record, Store};
+use rw::topology::{self, Topology};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime};
+
+/// What all processes do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Record in the launcher's order.
+    Record,
+    /// Find the places, decide on an order, record.
+    Reorder,
+    /// Record in a random order.
+    Shuffle,
+}
+
+/// What rank 0 tells everybody.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Plan {
+    pub mode: Mode,
+    /// Collectives as their meaning instead of a model of the algorithms.
+    pub logical: bool,
+    /// Process of each task; empty while every task is on its own launcher rank.
+    pub process_of_task: Vec<u32>,
+}
+
+impl Plan {
+    /// How collectives are expanded.
+    pub fn collectives(&self) -> Collectives {
+        if self.logical { Collectives::Logical } else { Collectives::Model }
+    }
+
+    /// The task on a process.
+    pub fn task_of_process(&self, process: usize) -> usize {
+        if self.process_of_task.is_empty() {
+            return process;
+        }
+        self.process_of_task.iter().position(|&p| p as usize == process).unwrap_or(process)
+    }
+}
+
+/// What rank 0 keeps until the end.
+#[derive(Debug)]
+pub struct Keeper {
+    /// `None`: nothing can be stored, and that was said.
+    store: Option<Store>,
+    key: String,
+    program: String,
+    command: Vec<String>,
+    mpi: String,
+    verbose: u8,
+    before: Option<Record>,
+    decision: String,
+    predicted: (u128, u128),
+    /// Node of each process in a topology the user gave.
+    given_nodes: Option<Vec<u32>>,
+}
+
+/// Decides what this launch does.
+pub fn make(settings: &Settings, size: usize, mpi: &str) -> (Plan, Keeper) {
+    for error in &crate::config::settings().1 {
+        message::line(&format!("{error}; its default is used"));
+    }
+    let exe = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let command: Vec<String> = std::fs::read("/proc/self/cmdline")
+        .unwrap_or_default()
+        .split(|&b| b == 0)
+        .filter(|a| !a.is_empty())
+        .map(|a| String::from_utf8_lossy(a).into_owned())
+        .collect();
+    let key = settings.key.clone().unwrap_or_else(|| {
+        store::identity(&exe, &command)
+            .map_or_else(|_| format!("unknown-n{size}"), |id| store::key_for(&id, size))
+    });
+    let mut keeper = Keeper {
+        store: open_store(settings),
+        key,
+        program: exe.to_string_lossy().into_owned(),
+        command,
+        mpi: mpi.to_string(),
+        verbose: settings.verbose,
+        before: None,
+        decision: String::new(),
+        predicted: (0, 0),
+        given_nodes: None,
+    };
+    let usable = keeper.load(size);
+    let mut plan = Plan {
+        mode: Mode::Record,
+        logical: settings.collectives == Collectives::Logical,
+        process_of_task: Vec::new(),
+    };
+    match settings.mode {
+        options::Mode::Off => plan.mode = Mode::Off,
+        options::Mode::Record => {}
+        options::Mode::Shuffle => {
+            plan.mode = Mode::Shuffle;
+            plan.process_of_task = shuffled(size, settings);
+            keeper.decision = format!("shuffled with seed {}", settings.seed);
+        }
+        options::Mode::Auto | options::Mode::Reorder if usable => plan.mode = Mode::Reorder,
+        options::Mode::Auto => {}
+        options::Mode::Reorder => message::line(&format!(
+            "nothing to reorder by is stored for {}; this launch records",
+            keeper.key
+        )),
+    }
+    (plan, keeper)
+}
+
+fn open_store(settings: &Settings) -> Option<Store> {
+    let directory = settings.store.clone().map_or_else(Store::default_dir, Ok);
+    match directory {
+        Ok(directory) => Some(Store::open(directory)),
+        Err(error) => {
+            message::line(&format!("{error}; nothing is stored"));
+            None
+        }
+    }
+}
+
+/// A permutation that depends on the seed only; fixed tasks stay.
+fn shuffled(size: usize, settings: &Settings) -> Vec<u32> {
+    let movable: Vec<u32> = (0..size as u32).filter(|t| !settings.fix.contains(t)).collect();
+    let mut processes = movable.clone();
+    let mut state = settings.seed ^ 0x9e37_79b9_7f4a_7c15;
+    for i in (1..processes.len()).rev() {
+        // splitmix64 (Steele, Lea, Flood 2014).
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        processes.swap(i, (z % (i as u64 + 1)) as usize);
+    }
+    let mut order: Vec<u32> = (0..size as u32).collect();
+    for (&task, &process) in movable.iter().zip(&processes) {
+        order[task as usize] = process;
+    }
+    order
+}
+
+impl Keeper {
+    /// Looks for a stored matrix; `true` if there is one for this number of tasks.
+    fn load(&mut self, size: usize) -> bool {
+        let Some(store) = &self.store else { return false };
+        match store.load(&self.key) {
+            Ok(None) => false,
+            Ok(Some(record)) if record.matrix.tasks() == size => {
+                self.before = Some(record);
+                true
+            }
+            Ok(Some(record)) => {
+                message::line(&format!(
+                    "the matrix stored under {} (in {}) is of {} tasks, this job has {size}; it is \
+                     left alone and nothing is stored; try: another key (RANKWEAVE_KEY), or none",
+                    self.key,
+                    store.path_of(&self.key).display(),
+                    record.matrix.tasks()
+                ));
+                self.store = None;
+                false
+            }
+            Err(error) => {
+                let keeps = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
+                let note = if keeps {
+                    "; nothing is stored in this launch"
+                } else {
+                    "; it is kept aside and this launch records anew"
+                };
+                message::line(&format!("{error}{note}"));
+                if keeps {
+                    self.store = None;
+                }
+                false
+            }
+        }
+    }
+
+    /// The order of this launch: process of each task, empty to leave all as they are.
+    pub fn decide(&mut self, settings: &Settings, places: Option<&Places>) -> Vec<u32> {
+        match self.try_decide(settings, places) {
+            Ok(order) => order,
+            Err(error) => {
+                self.decision = format!("left alone: {error}");
+                message::line(&format!("{error}; the ranks are left as the launcher put them"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn try_decide(&mut self, settings: &Settings, places: Option<&Places>) -> rw::Result<Vec<u32>> {
+        let Some(record) = &self.before else { return Ok(Vec::new()) };
+        let tasks = record.matrix.tasks();
+        let (topology, slots) = match &settings.topology {
+            Some(spec) => {
+                let topology = crate::plan::parse(spec)?;
+                let slots = given_slots(settings, tasks, topology.as_ref())?;
+                (topology, slots)
+            }
+            None => {
+                let Some(places) = places else {
+                    return Err(rw::Error::new(
+                        ErrorKind::Infeasible,
+                        "the places of the processes could not be found",
+                    ));
+                };
+                let tree = topology::from_launch(
+                    &places.node_of_process,
+                    &places.place_of_process,
+                    &places.level_costs,
+                )?;
+                let tree: Box<dyn Topology> = Box::new(tree);
+                (tree, (0..tasks).collect())
+            }
+        };
+        let decision =
+            decide::decide(&record.matrix, topology.as_ref(), &slots, &settings.decide_options())?;
+        if self.verbose >= 2 {
+            message::line(&format!("{}: {}", self.key, decision.reason));
+        }
+        self.predicted = (decision.cost_before, decision.cost_after);
+        self.decision = decision.reason;
+        if settings.topology.is_some() {
+            self.given_nodes = Some(nodes_of(topology.as_ref(), &slots));
+        }
+        Ok(if decision.changed { decision.process_of_task } else { Vec::new() })
+    }
+
+    /// Builds the record of this launch, stores it and says what there is to say.
+    pub fn keep(
+        mut self,
+        plan: &Plan,
+        places: Option<Places>,
+        collected: Collected,
+        wall: Duration,
+    ) {
+        let tasks = collected.tasks;
+        if collected.incomplete {
+            message::line("parts of the matrix did not arrive at rank 0; nothing is stored");
+            return;
+        }
+        let Some(matrix) = collected.matrix() else { return };
+        let places = places.unwrap_or_default();
+        let given = crate::config::settings().0.topology.is_some();
+        if given && self.given_nodes.is_none() {
+            self.given_nodes = self.nodes_of_given(tasks);
+        }
+        let (nodes, names) = match self.given_nodes.take() {
+            Some(nodes) => {
+                let count = nodes.iter().max().map_or(0, |&m| m as usize + 1);
+                (nodes, (0..count).map(|i| format!("node{i}")).collect())
+            }
+            None => (places.node_of_process, places.node_names),
+        };
+        let mut launch = Launch {
+            mode: match plan.mode {
+                Mode::Reorder => "reorder",
+                Mode::Shuffle => "shuffle",
+                _ => "record",
+            }
+            .into(),
+            process_of_task: plan.process_of_task.clone(),
+            node_of_process: nodes,
+            node_names: names,
+            place_of_process: if given { Vec::new() } else { places.place_of_process },
+            level_costs: if given { Vec::new() } else { places.level_costs },
+            level_names: if given { Vec::new() } else { places.level_names },
+            wall_seconds: wall.as_secs_f64(),
+            predicted: self.predicted,
+            decision: self.decision.clone(),
+            ..Launch::default()
+        };
+        (launch.internode_bytes, launch.total_bytes) = internode_bytes(&matrix, &launch);
+        let baseline = self.before.take().and_then(|before| {
+            if launch.process_of_task.is_empty() && plan.mode == Mode::Record {
+                None
+            } else if before.launch.process_of_task.is_empty() {
+                Some(before.launch)
+            } else {
+                before.baseline
+            }
+        });
+        let summary = self.summary(&launch, baseline.as_ref());
+        let record = Record {
+            key: self.key.clone(),
+            program: self.program,
+            command: self.command,
+            mpi: self.mpi,
+            recorded_at: SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs()),
+            matrix,
+            launch,
+            baseline,
+        };
+        if let Some(store) = &self.store
+            && let Err(error) = store.save(&record)
+        {
+            message::line(&format!("{error}; the matrix of this launch is not stored"));
+        }
+        if self.verbose >= 1 {
+            message::line(&summary);
+        }
+    }
+
+    fn nodes_of_given(&self, tasks: usize) -> Option<Vec<u32>> {
+        let settings = &crate::config::settings().0;
+        let topology = crate::plan::parse(settings.topology.as_ref()?).ok()?;
+        let slots = given_slots(settings, tasks, topology.as_ref()).ok()?;
+        Some(nodes_of(topology.as_ref(), &slots))
+    }
+
+    fn summary(&self, launch: &Launch, baseline: Option<&Launch>) -> String {
+        let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
+        let mut text = format!(
+            "{}: {} launch, {:.1} MiB sent, {:.1} MiB between nodes, {:.1} s",
+            self.key,
+            launch.mode,
+            mib(launch.total_bytes),
+            mib(launch.internode_bytes),
+            launch.wall_seconds
+        );
+        if let Some(baseline) = baseline {
+            text.push_str(&format!(
+                " (launcher's order: {:.1} MiB between nodes, {:.1} s)",
+                mib(baseline.internode_bytes),
+                baseline.wall_seconds
+            ));
+        }
+        if !self.decision.is_empty() {
+            text.push_str("; ");
+            text.push_str(&self.decision);
+        }
+        text
+    }
+}
+
+/// The slot of each process in a topology the user gave.
+fn given_slots(
+    settings: &Settings,
+    tasks: usize,
+    topology: &dyn Topology,
+) -> rw::Result<Vec<usize>> {
+    let slots: Vec<usize> = match &settings.slots {
+        Some(list) => list.read()?.into_iter().map(|s| s as usize).collect(),
+        None => (0..tasks).collect(),
+    };
+    let problem = |what: String, advice: &str| {
+        Err(rw::Error::new(ErrorKind::Infeasible, what)
+            .at(topology.name())
+            .advise(advice.to_string()))
+    };
+    if slots.len() < tasks {
+        return problem(
+            format!("{} slots are listed for {tasks} processes", slots.len()),
+            "list one slot per process (RANKWEAVE_SLOTS)",
+        );
+    }
+    let slots = slots[..tasks].to_vec();
+    if let Some(&slot) = slots.iter().find(|&&s| s >= topology.slots()) {
+        return problem(
+            format!("the topology has {} slots, but a process sits on {slot}", topology.slots()),
+            "a larger topology (RANKWEAVE_TOPOLOGY), or none to have it discovered",
+        );
+    }
+    Ok(slots)
+}
+
+/// The node of each process in a given topology: in a tree the groups above the slots, elsewhere
+/// every slot is a node.
+fn nodes_of(topology: &dyn Topology, slots: &[usize]) -> Vec<u32> {
+    let mut number = std::collections::BTreeMap::new();
+    slots
+        .iter()
+        .map(|&slot| {
+            let group = match topology.as_tree() {
+                Some(tree) if tree.levels() >= 2 => tree.groups(tree.levels() - 2)[slot] as usize,
+                _ => slot,
+            };
+            let next = number.len() as u32;
+            *number.entry(group).or_insert(next)
+        })
+        .collect()
+}
+
+/// The rows of all processes, put together on rank 0.
+#[derive(Debug)]
+pub struct Collected {
+    tasks: usize,
+    entries: [Vec<(u32, u32, Traffic)>; 3],
+    /// Some process's rows are missing.
+    pub incomplete: bool,
+}
+
+impl Collected {
+    /// Nothing yet.
+    pub fn new(tasks: usize) -> Self {
+        Collected { tasks, entries: Default::default(), incomplete: false }
+    }
+
+    /// Adds what a task sent, by kind, and what it fetched (which the other side sent).
+    pub fn add(
+        &mut self,
+        task: usize,
+        sent: &[Vec<(u32, Traffic)>; 3],
+        fetched: &[(u32, Traffic)],
+    ) {
+        let task = task as u32;
+        for (entries, row) in self.entries.iter_mut().zip(sent) {
+            entries.extend(row.iter().map(|&(to, traffic)| (task, to, traffic)));
+        }
+        let onesided = &mut self.entries[Kind::OneSided as usize];
+        onesided.extend(fetched.iter().map(|&(from, traffic)| (from, task, traffic)));
+    }
+
+    fn matrix(self) -> Option<CommMatrix> {
+        let tasks = self.tasks;
+        CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
+    }
+}
+
+fn parse(spec: &str) -> rw::Result<Box<dyn Topology>> {
+    Err(rw::Error::new(ErrorKind::Usage, format!("cannot read topology {spec}")))
+}

@@ -1,0 +1,106 @@
+//! Recorders: what is counted at each class of call. `calls.tbl` names them; the generated wrappers
+//! call them with the program's own arguments before the call is passed on.
+//!
+//! A recorder returns the communicator to use in the call (a replaced world differs from what the
+//! program passed). Hot path of a send: compare the communicator with the one used last, look its
+//! task up, add to two counters.
+
+pub mod collective;
+pub mod later;
+pub mod neighbour;
+pub mod onesided;
+
+use crate::abi::{Abi, Handle};
+use crate::comms;
+use crate::counters;
+use crate::datatypes;
+use crate::thread;
+use crate::world;
+use libc::c_int;
+use rw::matrix::Kind;
+use std::sync::atomic::Ordering;
+
+/// A message of `count` elements of `datatype` from the caller to rank `dest` of `comm`; `None`,
+/// with nothing counted, unless all that is needed is at hand in this thread.
+///
+/// # Safety
+/// Called by the wrapper of a send with the program's own arguments.
+#[inline(always)]
+pub unsafe fn send<A: Abi>(
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> Option<A::Comm> {
+    let thread = thread::current();
+    if thread.comm.load(Ordering::Relaxed) != comm.bits() {
+        return None;
+    }
+    // A negative rank (MPI_PROC_NULL) becomes a large one here.
+    if (dest as u32) < thread.size.load(Ordering::Relaxed) {
+        // SAFETY: the table of tasks has `size` entries and lives while it is cached.
+        let task = unsafe { &*thread.tasks.load(Ordering::Relaxed).add(dest as usize) }
+            .load(Ordering::Relaxed);
+        if task >= comms::OUTSIDE || thread.datatype.load(Ordering::Relaxed) != datatype.bits() {
+            return None;
+        }
+        let bytes = (count as u64).wrapping_mul(thread.datatype_size.load(Ordering::Relaxed));
+        // SAFETY: tasks below OUTSIDE are below the number of counters of the row.
+        unsafe { &*thread.cells.load(Ordering::Relaxed).add(task as usize) }.add(bytes, 1);
+    }
+    Some(A::Comm::from_bits(thread.effective.load(Ordering::Relaxed)))
+}
+
+/// The same for the first message on a communicator, to a rank of it, or of a datatype.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn send_slow<A: Abi>(
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
+    guarded(|| {
+        let (thread, communicator) = comms::enter::<A>(comm)?;
+        if dest >= 0 && (dest as u32) < communicator.size() {
+            let task = communicator.task::<A>(dest as u32);
+            let bytes = (count as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
+            counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
+        }
+        Some(())
+    });
+    world::effective::<A>(comm)
+}
+
+/// Runs a part of the recorder that may fail or, by a mistake of ours, panic: neither may reach the
+/// program.
+pub fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        crate::message::once("internal error; part of the traffic is not recorded");
+        None
+    })
+}
+
+/// Reads a program's array of counts, `int` or MPI_Count.
+pub trait Counts: Copy {
+    /// Element `i`.
+    ///
+    /// # Safety
+    /// The array has more than `i` elements.
+    unsafe fn at(self, i: u32) -> i64;
+}
+
+impl Counts for *const c_int {
+    unsafe fn at(self, i: u32) -> i64 {
+        // SAFETY: by contract.
+        i64::from(unsafe { *self.add(i as usize) })
+    }
+}
+
+impl Counts for *const i64 {
+    unsafe fn at(self, i: u32) -> i64 {
+        // SAFETY: by contract.
+        unsafe { *self.add(i as usize) }
+    }
+}

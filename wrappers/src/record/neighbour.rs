@@ -1,0 +1,82 @@
+//! Neighbourhood collectives: one message to every neighbour that the communicator's topology names.
+
+use crate::abi::Abi;
+use crate::comms;
+use crate::counters;
+use crate::datatypes;
+use crate::record::collective::Out;
+use crate::record::later::Step;
+use crate::record::{Counts, guarded};
+use crate::thread;
+use crate::world;
+use rw::matrix::Kind;
+
+/// Counts `bytes(k)` to the k-th neighbour; MPI_PROC_NULL neighbours get nothing.
+fn each<A: Abi>(out: Out, comm: A::Comm, bytes: impl Fn(u32) -> u64) -> A::Comm {
+    guarded(|| {
+        let (_, communicator) = comms::enter::<A>(comm)?;
+        let block = counters::mine()?;
+        let mut out = out;
+        for (k, &rank) in communicator.neighbours::<A>().iter().enumerate() {
+            if rank >= 0 {
+                let (task, bytes) = (communicator.task::<A>(rank as u32), bytes(k as u32));
+                match &mut out {
+                    Out::Now(_) => block.add(Kind::Collective, task, bytes, 1),
+                    Out::Later(plan) => {
+                        let kind = Kind::Collective;
+                        plan.steps.push(Step { kind, task, bytes, messages: 1 });
+                    }
+                }
+            }
+        }
+        Some(())
+    });
+    world::effective::<A>(comm)
+}
+
+fn element<A: Abi>(datatype: A::Datatype) -> u64 {
+    datatypes::size::<A>(thread::current(), datatype)
+}
+
+pub unsafe fn neighbor_allgather<A: Abi>(
+    out: Out,
+    comm: A::Comm,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
+    let bytes = (count as u64).wrapping_mul(element::<A>(datatype));
+    each::<A>(out, comm, |_| bytes)
+}
+
+pub unsafe fn neighbor_alltoall<A: Abi>(
+    out: Out,
+    comm: A::Comm,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
+    let bytes = (count as u64).wrapping_mul(element::<A>(datatype));
+    each::<A>(out, comm, |_| bytes)
+}
+
+pub unsafe fn neighbor_alltoallv<A: Abi, C: Counts>(
+    out: Out,
+    comm: A::Comm,
+    counts: C,
+    datatype: A::Datatype,
+) -> A::Comm {
+    let size = element::<A>(datatype);
+    // SAFETY: there is a count for every neighbour.
+    each::<A>(out, comm, |k| (unsafe { counts.at(k) } as u64).wrapping_mul(size))
+}
+
+pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts>(
+    out: Out,
+    comm: A::Comm,
+    counts: C,
+    types: *const A::Datatype,
+) -> A::Comm {
+    each::<A>(out, comm, |k| {
+        // SAFETY: there is a count and a type for every neighbour.
+        unsafe { (counts.at(k) as u64).wrapping_mul(element::<A>(*types.add(k as usize))) }
+    })
+}

@@ -1,0 +1,247 @@
+//! Entry points and the slot table behind them.
+//!
+//! Every exported `MPI_X` is one instruction: a jump through its slot. A slot first points to a
+//! resolver, which finds the MPI library, decides what this call needs, stores the answer and jumps
+//! on: to the real function where nothing has to be done (cost: one jump), else to our wrapper.
+//! Both are tables of atomics, so a slot can be pointed elsewhere while other threads call through it.
+//!
+//! Limits: x86-64 with the System V calling convention.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("librankweave.so has entry points for x86-64 Linux only so far");
+
+use crate::library;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+/// What an entry point needs beyond the real function.
+#[derive(Debug, Clone, Copy)]
+pub enum Wrapper {
+    /// Only needed while MPI_COMM_WORLD is replaced.
+    Translates(*const ()),
+    /// Needed whenever anything is recorded.
+    Records(*const ()),
+}
+
+/// How much of the wrappers is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Every call goes straight to the MPI library.
+    Off = 0,
+    /// Wrappers that record.
+    Record = 1,
+    /// All wrappers: the world is replaced.
+    Reorder = 2,
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(Level::Record as u8);
+static LOCK: Mutex<()> = Mutex::new(());
+
+/// Number of bytes that the entry points' two tables take per entry.
+type Slot = AtomicPtr<()>;
+
+/// Declares the entry points: an exported jump, a resolver stub, a slot and a name for each.
+macro_rules! entry_points {
+    ($($index:literal $name:ident)*) => {
+        /// Number of entry points.
+        pub const COUNT: usize = [$($index),*].len();
+
+        /// Names of the real functions, in the order of the entry points.
+        pub static NAMES: [&std::ffi::CStr; COUNT] = [$({
+            const NAME: &[u8] = concat!("P", stringify!($name), "\0").as_bytes();
+            match std::ffi::CStr::from_bytes_with_nul(NAME) { Ok(name) => name, Err(_) => c"" }
+        }),*];
+
+        mod exported {
+            $(
+                #[unsafe(naked)]
+                #[unsafe(no_mangle)]
+                #[allow(non_snake_case)]
+                unsafe extern "C" fn $name() {
+                    std::arch::naked_asm!(
+                        "jmp qword ptr [rip + {slots} + 8 * {index}]",
+                        slots = sym super::SLOTS,
+                        index = const $index,
+                    )
+                }
+            )*
+        }
+
+        mod resolvers {
+            $(
+                #[unsafe(naked)]
+                #[allow(non_snake_case)]
+                pub unsafe extern "C" fn $name() {
+                    std::arch::naked_asm!(
+                        "mov r11d, {index}",
+                        "jmp {resolve}",
+                        index = const $index,
+                        resolve = sym super::resolve_and_jump,
+                    )
+                }
+            )*
+        }
+
+        /// Where each entry point jumps to.
+        static SLOTS: [Slot; COUNT] =
+            [$(AtomicPtr::new(resolvers::$name as *const () as *mut ())),*];
+        /// The real function behind each entry point, once it was looked up.
+        static NEXT: [Slot; COUNT] =
+            [$({ let _ = $index; AtomicPtr::new(std::ptr::null_mut()) }),*];
+    };
+}
+pub(crate) use entry_points;
+
+include!("generated/entries.rs");
+
+/// Saves every register that may carry an argument, asks [`resolve`], restores them, jumps on.
+#[unsafe(naked)]
+unsafe extern "C" fn resolve_and_jump() {
+    std::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "and rsp, -16",
+        "sub rsp, 192",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movups [rsp + 64], xmm0",
+        "movups [rsp + 80], xmm1",
+        "movups [rsp + 96], xmm2",
+        "movups [rsp + 112], xmm3",
+        "movups [rsp + 128], xmm4",
+        "movups [rsp + 144], xmm5",
+        "movups [rsp + 160], xmm6",
+        "movups [rsp + 176], xmm7",
+        "mov edi, r11d",
+        "call {resolve}",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "movups xmm0, [rsp + 64]",
+        "movups xmm1, [rsp + 80]",
+        "movups xmm2, [rsp + 96]",
+        "movups xmm3, [rsp + 112]",
+        "movups xmm4, [rsp + 128]",
+        "movups xmm5, [rsp + 144]",
+        "movups xmm6, [rsp + 160]",
+        "movups xmm7, [rsp + 176]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "jmp r11",
+        resolve = sym resolve,
+    )
+}
+
+/// Finds where entry `index` has to go and points its slot there.
+extern "C" fn resolve(index: u32) -> *const () {
+    let index = index as usize;
+    match std::panic::catch_unwind(|| target(index)) {
+        Ok(Some(target)) => target,
+        // No MPI library yet, or one without this function: nothing is stored.
+        _ => missing as *const (),
+    }
+}
+
+/// Stands in for a function that the MPI library does not have.
+extern "C" fn missing() -> libc::c_int {
+    crate::message::once(
+        "the program called an MPI function that its MPI library does not have; try: start it \
+         with `rankweave run`, which shows a program only the functions of its own MPI",
+    );
+    16
+}
+
+fn target(index: usize) -> Option<*const ()> {
+    let library = library::get()?;
+    let next = real(index)?;
+    let _held = LOCK.lock();
+    let target = choose(wrapper(library.family, index), level(), next);
+    SLOTS[index].store(target.cast_mut(), Ordering::Release);
+    Some(target)
+}
+
+/// The real function of an entry point, looked up once; `None` if the MPI library has none.
+fn real(index: usize) -> Option<*const ()> {
+    let known = NEXT[index].load(Ordering::Acquire);
+    if !known.is_null() {
+        return Some(known);
+    }
+    let name = NAMES[index];
+    let mut address = 0;
+    if crate::config::chain() {
+        // The name without its P: the next tool's wrapper or the library's own MPI_X.
+        let plain = std::ffi::CString::new(&name.to_bytes()[1..]).ok()?;
+        address = library::next_symbol(&plain);
+    }
+    if address == 0 {
+        address = library::symbol(name);
+    }
+    if address == 0 {
+        return None;
+    }
+    NEXT[index].store(address as *mut (), Ordering::Release);
+    Some(address as *const ())
+}
+
+fn choose(wrapper: Wrapper, level: Level, next: *const ()) -> *const () {
+    match wrapper {
+        Wrapper::Records(function) if level >= Level::Record => function,
+        Wrapper::Translates(function) if level >= Level::Reorder => function,
+        _ => next,
+    }
+}
+
+fn wrapper(family: library::Family, index: usize) -> Wrapper {
+    use crate::{abi, generated::wrappers};
+    match family {
+        library::Family::OpenMpi => wrappers::table::<abi::OpenMpi>()[index],
+        library::Family::Mpich => wrappers::table::<abi::Mpich>()[index],
+        library::Family::Standard => wrappers::table::<abi::Standard>()[index],
+    }
+}
+
+fn level() -> Level {
+    match LEVEL.load(Ordering::Acquire) {
+        0 => Level::Off,
+        1 => Level::Record,
+        _ => Level::Reorder,
+    }
+}
+
+/// Changes how much is wrapped and points every slot that was resolved before to the right place.
+pub fn set_level(new: Level) {
+    let _held = LOCK.lock();
+    LEVEL.store(new as u8, Ordering::Release);
+    let Some(library) = library::get() else { return };
+    for index in 0..COUNT {
+        let next = NEXT[index].load(Ordering::Acquire);
+        if !next.is_null() {
+            let target = choose(wrapper(library.family, index), new, next);
+            SLOTS[index].store(target.cast_mut(), Ordering::Release);
+        }
+    }
+}
+
+/// The function behind entry `index`, as the C prototype `F`.
+///
+/// # Safety
+/// `F` must be the function-pointer type of this entry's C prototype, and the caller must be its
+/// wrapper: the slot was resolved, so the real function is known.
+#[inline(always)]
+pub unsafe fn next<F: Copy>(index: usize) -> F {
+    const { assert!(size_of::<F>() == size_of::<*const ()>()) };
+    let pointer = NEXT[index].load(Ordering::Relaxed);
+    // SAFETY: by contract F is a function pointer of the right prototype and the pointer is set.
+    unsafe { std::mem::transmute_copy(&pointer) }
+}

@@ -1,0 +1,269 @@
+//! Wrappers written by hand: lifecycle, requests, and the calls that treat a replaced world
+//! differently from every other communicator.
+
+use crate::abi::{Abi, Handle};
+use crate::generated::index;
+use crate::job;
+use crate::pmpi::pmpi;
+use crate::record::later::{self, Plan};
+use crate::slots;
+use crate::world::{effective, replacement};
+use libc::{c_char, c_int, c_void};
+
+/// `MPI_Init`
+pub unsafe extern "C" fn init<A: Abi>(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    let code = unsafe {
+        let next: unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int =
+            slots::next(index::MPI_INIT);
+        next(argc, argv)
+    };
+    if code == 0 {
+        job::start::<A>();
+    }
+    code
+}
+
+/// `MPI_Init_thread`
+pub unsafe extern "C" fn init_thread<A: Abi>(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    let code = unsafe {
+        let next: unsafe extern "C" fn(
+            *mut c_int,
+            *mut *mut *mut c_char,
+            c_int,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_INIT_THREAD);
+        next(argc, argv, required, provided)
+    };
+    if code == 0 {
+        job::start::<A>();
+    }
+    code
+}
+
+/// An attribute of the world: those the program set are on the replacement, the predefined ones
+/// (MPI_TAG_UB, MPI_UNIVERSE_SIZE, …) may be on the true world only.
+unsafe fn get_attr<A: Abi>(
+    entry: usize,
+    comm: A::Comm,
+    keyval: c_int,
+    value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_int) -> c_int =
+            slots::next(entry);
+        let used = effective::<A>(comm);
+        let code = next(used, keyval, value, flag);
+        if used != comm && code == 0 && !flag.is_null() && *flag == 0 {
+            return next(comm, keyval, value, flag);
+        }
+        code
+    }
+}
+
+/// `MPI_Comm_get_attr`
+pub unsafe extern "C" fn comm_get_attr<A: Abi>(
+    comm: A::Comm,
+    keyval: c_int,
+    value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { get_attr::<A>(index::MPI_COMM_GET_ATTR, comm, keyval, value, flag) }
+}
+
+/// `MPI_Attr_get`
+pub unsafe extern "C" fn attr_get<A: Abi>(
+    comm: A::Comm,
+    keyval: c_int,
+    value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { get_attr::<A>(index::MPI_ATTR_GET, comm, keyval, value, flag) }
+}
+
+/// The error handler of the world goes to both worlds: errors of calls without a communicator are
+/// raised on the true one.
+unsafe fn set_errhandler<A: Abi>(entry: usize, comm: A::Comm, handler: A::Errhandler) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C" fn(A::Comm, A::Errhandler) -> c_int = slots::next(entry);
+        let code = next(comm, handler);
+        match replacement::<A>() {
+            Some(other) if code == 0 && comm == A::comm_world() => next(other, handler),
+            _ => code,
+        }
+    }
+}
+
+/// `MPI_Comm_set_errhandler`
+pub unsafe extern "C" fn comm_set_errhandler<A: Abi>(
+    comm: A::Comm,
+    handler: A::Errhandler,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { set_errhandler::<A>(index::MPI_COMM_SET_ERRHANDLER, comm, handler) }
+}
+
+/// `MPI_Errhandler_set`
+pub unsafe extern "C" fn errhandler_set<A: Abi>(comm: A::Comm, handler: A::Errhandler) -> c_int {
+    // SAFETY: passed on.
+    unsafe { set_errhandler::<A>(index::MPI_ERRHANDLER_SET, comm, handler) }
+}
+
+/// `MPI_Comm_create_errhandler`
+pub unsafe extern "C" fn comm_create_errhandler<A: Abi>(
+    function: *mut c_void,
+    handler: *mut A::Errhandler,
+) -> c_int {
+    // SAFETY: a trampoline has the same prototype as the program's function.
+    unsafe {
+        let next: unsafe extern "C" fn(*mut c_void, *mut A::Errhandler) -> c_int =
+            slots::next(index::MPI_COMM_CREATE_ERRHANDLER);
+        next(crate::trampoline::for_handler::<A>(function), handler)
+    }
+}
+
+/// `MPI_Errhandler_create`
+pub unsafe extern "C" fn errhandler_create<A: Abi>(
+    function: *mut c_void,
+    handler: *mut A::Errhandler,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C" fn(*mut c_void, *mut A::Errhandler) -> c_int =
+            slots::next(index::MPI_ERRHANDLER_CREATE);
+        next(crate::trampoline::for_handler::<A>(function), handler)
+    }
+}
+
+/// `MPI_Start`
+pub unsafe extern "C" fn start<A: Abi>(request: *mut A::Request) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        if !request.is_null() {
+            later::started::<A>(*request);
+        }
+        let next: unsafe extern "C" fn(*mut A::Request) -> c_int = slots::next(index::MPI_START);
+        next(request)
+    }
+}
+
+/// `MPI_Startall`
+pub unsafe extern "C" fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> c_int {
+    // SAFETY: the program's own arguments: `count` requests.
+    unsafe {
+        if !requests.is_null() {
+            for i in 0..usize::try_from(count).unwrap_or(0) {
+                later::started::<A>(*requests.add(i));
+            }
+        }
+        let next: unsafe extern "C" fn(c_int, *mut A::Request) -> c_int =
+            slots::next(index::MPI_STARTALL);
+        next(count, requests)
+    }
+}
+
+/// `MPI_Request_free`
+pub unsafe extern "C" fn request_free<A: Abi>(request: *mut A::Request) -> c_int {
+    // SAFETY: the program's own argument.
+    unsafe {
+        if !request.is_null() {
+            later::forget::<A>(*request);
+        }
+        let next: unsafe extern "C" fn(*mut A::Request) -> c_int =
+            slots::next(index::MPI_REQUEST_FREE);
+        next(request)
+    }
+}
+
+/// `MPI_Psend_init`
+pub unsafe extern "C" fn psend_init<A: Abi>(
+    buf: *const c_void,
+    partitions: c_int,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let mut plan = Plan { partitioned: true, ..Plan::default() };
+        let comm = later::send::<A>(&mut plan, comm, dest, count, datatype);
+        let next: unsafe extern "C" fn(
+            *const c_void,
+            c_int,
+            i64,
+            A::Datatype,
+            c_int,
+            c_int,
+            A::Comm,
+            A::Info,
+            *mut A::Request,
+        ) -> c_int = slots::next(index::MPI_PSEND_INIT);
+        let code = next(buf, partitions, count, datatype, dest, tag, comm, info, request);
+        later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPI_Pready`
+pub unsafe extern "C" fn pready<A: Abi>(partition: c_int, request: A::Request) -> c_int {
+    later::ready::<A>(request, 1);
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C" fn(c_int, A::Request) -> c_int = slots::next(index::MPI_PREADY);
+        next(partition, request)
+    }
+}
+
+/// `MPI_Pready_range`
+pub unsafe extern "C" fn pready_range<A: Abi>(
+    low: c_int,
+    high: c_int,
+    request: A::Request,
+) -> c_int {
+    later::ready::<A>(request, u64::try_from(i64::from(high) - i64::from(low) + 1).unwrap_or(0));
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C" fn(c_int, c_int, A::Request) -> c_int =
+            slots::next(index::MPI_PREADY_RANGE);
+        next(low, high, request)
+    }
+}
+
+/// `MPI_Pready_list`
+pub unsafe extern "C" fn pready_list<A: Abi>(
+    length: c_int,
+    partitions: *const c_int,
+    request: A::Request,
+) -> c_int {
+    later::ready::<A>(request, u64::try_from(length).unwrap_or(0));
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C" fn(c_int, *const c_int, A::Request) -> c_int =
+            slots::next(index::MPI_PREADY_LIST);
+        next(length, partitions, request)
+    }
+}
+
+/// Frees a communicator that the library made for itself.
+pub fn free<A: Abi>(comm: A::Comm) {
+    if comm != A::comm_null() && comm.bits() != 0 {
+        let mut comm = comm;
+        // SAFETY: our own communicator, not used any more.
+        let _ = unsafe { pmpi::<A>().comm_free(&raw mut comm) };
+    }
+}

@@ -1,0 +1,77 @@
+//! What each thread keeps at hand: the communicator and datatype it used last, and its counters.
+//!
+//! The state lies in static thread-local storage (initial-exec model), so that reaching it costs two
+//! loads and no call. A library that is preloaded may use that model; it takes [`SIZE`] bytes of
+//! every thread. The assembler is needed because stable Rust cannot ask for the model.
+
+use crate::comms::Communicator;
+use crate::counters::{Block, Cell};
+use std::arch::{asm, global_asm};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+/// Bytes reserved per thread; [`Thread`] must fit.
+const SIZE: usize = 128;
+
+global_asm!(
+    ".section .tbss.rankweave_thread,\"awT\",@nobits",
+    ".balign 64",
+    ".globl rankweave_thread",
+    ".hidden rankweave_thread",
+    ".type rankweave_thread,@object",
+    ".size rankweave_thread,128",
+    "rankweave_thread:",
+    ".zero 128",
+    ".previous",
+);
+
+/// State of one thread; all zero in a new thread, which means: nothing cached.
+///
+/// Fields are atomics because another thread may clear a cache when a communicator or datatype is
+/// freed; all accesses are relaxed, that is plain loads and stores.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Thread {
+    /// Handle of the communicator used last, as the program passed it; 0 = none.
+    pub comm: AtomicU64,
+    /// Handle to use instead (differs for a replaced world).
+    pub effective: AtomicU64,
+    /// Ranks that can be addressed in it.
+    pub size: AtomicU32,
+    _pad: u32,
+    /// Task of each of these ranks, or [`crate::comms::UNKNOWN`] and above.
+    pub tasks: AtomicPtr<AtomicU32>,
+    /// Point-to-point counters by task.
+    pub cells: AtomicPtr<Cell>,
+    /// Datatype used last and its size in bytes; 0 = none.
+    pub datatype: AtomicU64,
+    pub datatype_size: AtomicU64,
+    /// The communicator's entry, for the slower paths.
+    pub communicator: AtomicPtr<Communicator>,
+    /// This thread's counters.
+    pub block: AtomicPtr<Block>,
+    /// Operation, root and bytes of the last collective call, and where its calls are counted.
+    pub collective: AtomicU64,
+    pub collective_bytes: AtomicU64,
+    pub collective_calls: AtomicPtr<AtomicU64>,
+}
+
+const _: () = assert!(size_of::<Thread>() <= SIZE);
+
+/// The calling thread's state.
+#[inline(always)]
+pub fn current() -> &'static Thread {
+    let address: *const Thread;
+    // SAFETY: the x86-64 TLS ABI: fs:0 holds the thread pointer, and the linker fills the GOT entry
+    // with the offset of our block, which is reserved above, aligned, zero-initialised and lives as
+    // long as the thread. Zero is a valid value of every field. The reference is used by the same
+    // thread, or by another one for atomic accesses while the thread is registered.
+    unsafe {
+        asm!(
+            "mov {address}, qword ptr fs:[0]",
+            "add {address}, qword ptr [rip + rankweave_thread@GOTTPOFF]",
+            address = out(reg) address,
+            options(pure, nomem, nostack),
+        );
+        &*address
+    }
+}

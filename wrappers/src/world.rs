@@ -1,0 +1,32 @@
+//! The world the program sees: MPI_COMM_WORLD, or the reordered communicator in its place.
+
+use crate::abi::{Abi, Handle};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bits of the replacement; 0 = the world is not replaced.
+static REPLACEMENT: AtomicU64 = AtomicU64::new(0);
+
+/// The communicator to use where the program passes `comm`.
+#[inline(always)]
+pub fn effective<A: Abi>(comm: A::Comm) -> A::Comm {
+    if comm == A::comm_world() {
+        let replacement = REPLACEMENT.load(Ordering::Relaxed);
+        if replacement != 0 {
+            return A::Comm::from_bits(replacement);
+        }
+    }
+    comm
+}
+
+/// The replacement of the world, if there is one.
+pub fn replacement<A: Abi>() -> Option<A::Comm> {
+    match REPLACEMENT.load(Ordering::Acquire) {
+        0 => None,
+        bits => Some(A::Comm::from_bits(bits)),
+    }
+}
+
+/// Puts a communicator in the place of the world, or (`None`) takes it away.
+pub fn replace<A: Abi>(comm: Option<A::Comm>) {
+    REPLACEMENT.store(comm.map_or(0, Handle::bits), Ordering::Release);
+}
