@@ -92,7 +92,6 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const COMM_TYPE_SHARED: c_int;
     const COMBINER_NAMED: c_int;
     const ERR_OTHER: c_int;
-    const ERR_COUNT: c_int = 2;
     /// What a value of MPI_Topo_test means.
     fn topology_kind(status: c_int) -> Option<TopologyKind>;
     fn comm_world() -> Self::Comm;

@@ -1,12 +1,11 @@
 //! The neighbours of a process in a communicator with a topology, as neighbourhood collectives see
 //! them (MPI-4.0, section 8.6): Cartesian, graph or distributed graph.
 
-use crate::abi::Abi;
+use crate::abi::{Abi, TopologyKind};
 use crate::pmpi::pmpi;
 use libc::c_int;
 
-/// Values of MPI_Topo_test; MPICH and Open MPI number them differently, the standard ABI too, so
-/// the kind is found by asking in turn.
+/// The topology of a communicator, with what its neighbours are asked for by.
 enum Topology {
     Cartesian(c_int),
     Graph(c_int),
@@ -72,23 +71,21 @@ fn kind<A: Abi>(comm: A::Comm, rank: u32) -> Topology {
         }
         let (mut a, mut b, mut c) = (0, 0, 0);
         match A::topology_kind(status) {
-            Some(crate::abi::TopologyKind::Cartesian) => {
-                if mpi.cartdim_get(comm, &raw mut a) == 0 {
-                    return Topology::Cartesian(a.max(0));
-                }
+            Some(TopologyKind::Cartesian) if mpi.cartdim_get(comm, &raw mut a) == 0 => {
+                Topology::Cartesian(a.max(0))
             }
-            Some(crate::abi::TopologyKind::Graph) => {
-                if mpi.graph_neighbors_count(comm, rank as c_int, &raw mut a) == 0 {
-                    return Topology::Graph(a.max(0));
-                }
+            Some(TopologyKind::Graph)
+                if mpi.graph_neighbors_count(comm, rank as c_int, &raw mut a) == 0 =>
+            {
+                Topology::Graph(a.max(0))
             }
-            Some(crate::abi::TopologyKind::DistGraph) => {
-                if mpi.dist_graph_neighbors_count(comm, &raw mut a, &raw mut b, &raw mut c) == 0 {
-                    return Topology::DistGraph(a.max(0), b.max(0));
-                }
+            Some(TopologyKind::DistGraph)
+                if mpi.dist_graph_neighbors_count(comm, &raw mut a, &raw mut b, &raw mut c)
+                    == 0 =>
+            {
+                Topology::DistGraph(a.max(0), b.max(0))
             }
-            None => {}
+            _ => Topology::None,
         }
     }
-    Topology::None
 }

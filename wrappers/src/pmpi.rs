@@ -50,10 +50,6 @@ macro_rules! functions {
 }
 
 functions! {
-    /// MPI_Initialized.
-    initialized = c"PMPI_Initialized"(flag: *mut c_int);
-    /// MPI_Finalized.
-    finalized = c"PMPI_Finalized"(flag: *mut c_int);
     /// MPI_Get_library_version.
     get_library_version = c"PMPI_Get_library_version"(text: *mut c_char, length: *mut c_int);
     /// MPI_Comm_rank.
@@ -93,11 +89,6 @@ functions! {
         copy: usize, delete: usize, keyval: *mut c_int, extra: *mut c_void);
     /// MPI_Comm_set_attr.
     comm_set_attr = c"PMPI_Comm_set_attr"(comm: A::Comm, keyval: c_int, value: *mut c_void);
-    /// MPI_Comm_get_attr.
-    comm_get_attr = c"PMPI_Comm_get_attr"(
-        comm: A::Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int);
-    /// MPI_Comm_delete_attr.
-    comm_delete_attr = c"PMPI_Comm_delete_attr"(comm: A::Comm, keyval: c_int);
     /// MPI_Type_size.
     type_size = c"PMPI_Type_size"(datatype: A::Datatype, size: *mut c_int);
     /// MPI_Type_size_x.
@@ -132,11 +123,6 @@ functions! {
     gather = c"PMPI_Gather"(
         send: *const c_void, sends: c_int, send_type: A::Datatype, receive: *mut c_void,
         receives: c_int, receive_type: A::Datatype, root: c_int, comm: A::Comm);
-    /// MPI_Gatherv.
-    gatherv = c"PMPI_Gatherv"(
-        send: *const c_void, sends: c_int, send_type: A::Datatype, receive: *mut c_void,
-        counts: *const c_int, offsets: *const c_int, receive_type: A::Datatype, root: c_int,
-        comm: A::Comm);
     /// MPI_Send.
     send = c"PMPI_Send"(
         buffer: *const c_void, count: c_int, datatype: A::Datatype, to: c_int, tag: c_int,

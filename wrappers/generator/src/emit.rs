@@ -68,6 +68,8 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         function(&prototype.name)
     );
     text.push_str("    // SAFETY: the arguments are the program's own, as the standard asks for; the next\n    // function has the same C prototype.\n    unsafe {\n");
+    let names = arguments;
+    let mut slow = None;
     let mut later = false;
     let mut recorded_comm = None;
     if let Action::Record { recorder, arguments, at_start } = &call.action {
@@ -92,7 +94,15 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         let first = arguments.first().cloned().unwrap_or_default();
         match (class(recorder), *at_start) {
             (Class::Send, false) => {
-                let _ = writeln!(text, "        let comm = record::{recorder}::<A>({list});");
+                // What is not at hand goes to a function of its own by a tail call: the common way
+                // then has no call in it and saves no registers.
+                let name = function(&prototype.name);
+                let all = names.join(", ");
+                let _ = writeln!(
+                    text,
+                    "        let Some(comm) = record::{recorder}::<A>({list}) else {{\n            return {name}_slow::<A>({all});\n        }};"
+                );
+                slow = Some(format!("        let comm = record::{recorder}_slow::<A>({list});\n"));
             }
             (Class::Send, true) => {
                 text.push_str("        let mut plan = Plan::default();\n");
@@ -129,12 +139,12 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
             let _ = writeln!(text, "        let {name} = effective::<A>({name});");
         }
     }
-    let _ = writeln!(
-        text,
-        "        let next: unsafe extern \"C\" fn({}) -> c_int = slots::next({index});",
+    let next = format!(
+        "        let next: unsafe extern \"C\" fn({}) -> c_int = slots::next({index});\n",
         types.join(", ")
     );
-    let list = arguments.join(", ");
+    text.push_str(&next);
+    let list = names.join(", ");
     if later {
         let _ = writeln!(text, "        let code = next({list});");
         text.push_str("        record::later::keep::<A>(code, request, plan);\n        code\n");
@@ -142,6 +152,17 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         let _ = writeln!(text, "        next({list})");
     }
     text.push_str("    }\n}\n\n");
+    if let Some(record) = slow {
+        let _ = writeln!(
+            text,
+            "#[cold]\n#[inline(never)]\nunsafe extern \"C\" fn {}_slow<A: Abi>(\n{signature}) -> c_int {{",
+            function(&prototype.name)
+        );
+        text.push_str("    // SAFETY: as above.\n    unsafe {\n");
+        text.push_str(&record);
+        text.push_str(&next);
+        let _ = writeln!(text, "        next({list})\n    }}\n}}\n");
+    }
     Ok(())
 }
 

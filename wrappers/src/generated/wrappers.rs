@@ -22,7 +22,27 @@ pub unsafe extern "C" fn mpi_send<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_send_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_send_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -40,7 +60,27 @@ pub unsafe extern "C" fn mpi_send_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_send_c_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_send_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -59,7 +99,28 @@ pub unsafe extern "C" fn mpi_isend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_isend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -78,7 +139,28 @@ pub unsafe extern "C" fn mpi_isend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -96,7 +178,27 @@ pub unsafe extern "C" fn mpi_bsend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_bsend_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_bsend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -114,7 +216,27 @@ pub unsafe extern "C" fn mpi_bsend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_bsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_bsend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -133,7 +255,28 @@ pub unsafe extern "C" fn mpi_ibsend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_ibsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_ibsend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -152,7 +295,28 @@ pub unsafe extern "C" fn mpi_ibsend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_ibsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_ibsend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -170,7 +334,27 @@ pub unsafe extern "C" fn mpi_ssend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_ssend_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_ssend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -188,7 +372,27 @@ pub unsafe extern "C" fn mpi_ssend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_ssend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_ssend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -207,7 +411,28 @@ pub unsafe extern "C" fn mpi_issend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_issend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_issend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -226,7 +451,28 @@ pub unsafe extern "C" fn mpi_issend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_issend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_issend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -244,7 +490,27 @@ pub unsafe extern "C" fn mpi_rsend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_rsend_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_rsend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -262,7 +528,27 @@ pub unsafe extern "C" fn mpi_rsend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_rsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_rsend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
         next(buf, count, datatype, dest, tag, comm)
     }
@@ -281,7 +567,28 @@ pub unsafe extern "C" fn mpi_irsend<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_irsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_irsend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -300,7 +607,28 @@ pub unsafe extern "C" fn mpi_irsend_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_irsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_irsend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
         next(buf, count, datatype, dest, tag, comm, request)
     }
@@ -324,7 +652,33 @@ pub unsafe extern "C" fn mpi_sendrecv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(sendcount), sendtype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
+            return mpi_sendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_sendrecv_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
@@ -348,7 +702,33 @@ pub unsafe extern "C" fn mpi_sendrecv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, sendcount, sendtype);
+        let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
+            return mpi_sendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_sendrecv_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
@@ -369,7 +749,30 @@ pub unsafe extern "C" fn mpi_sendrecv_replace<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_sendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+        };
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_sendrecv_replace_slow<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
@@ -390,7 +793,30 @@ pub unsafe extern "C" fn mpi_sendrecv_replace_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_sendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+        };
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_sendrecv_replace_c_slow<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
@@ -414,7 +840,33 @@ pub unsafe extern "C" fn mpi_isendrecv<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(sendcount), sendtype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
+            return mpi_isendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isendrecv_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
         let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
@@ -438,7 +890,33 @@ pub unsafe extern "C" fn mpi_isendrecv_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, sendcount, sendtype);
+        let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
+            return mpi_isendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isendrecv_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
         let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
@@ -459,7 +937,30 @@ pub unsafe extern "C" fn mpi_isendrecv_replace<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, i64::from(count), datatype);
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpi_isendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isendrecv_replace_slow<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
         let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
@@ -480,7 +981,30 @@ pub unsafe extern "C" fn mpi_isendrecv_replace_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::send::<A>(comm, dest, count, datatype);
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpi_isendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+        };
+        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn mpi_isendrecv_replace_c_slow<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
         let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }

@@ -20,37 +20,47 @@ use libc::c_int;
 use rw::matrix::Kind;
 use std::sync::atomic::Ordering;
 
-/// A message of `count` elements of `datatype` from the caller to rank `dest` of `comm`.
+/// A message of `count` elements of `datatype` from the caller to rank `dest` of `comm`; `None`,
+/// with nothing counted, unless all that is needed is at hand in this thread.
+///
+/// # Safety
+/// Called by the wrapper of a send with the program's own arguments.
 #[inline(always)]
 pub unsafe fn send<A: Abi>(
     comm: A::Comm,
     dest: c_int,
     count: i64,
     datatype: A::Datatype,
-) -> A::Comm {
+) -> Option<A::Comm> {
     let thread = thread::current();
     if thread.comm.load(Ordering::Relaxed) != comm.bits() {
-        return send_slow::<A>(comm, dest, count, datatype);
+        return None;
     }
     // A negative rank (MPI_PROC_NULL) becomes a large one here.
     if (dest as u32) < thread.size.load(Ordering::Relaxed) {
         // SAFETY: the table of tasks has `size` entries and lives while it is cached.
         let task = unsafe { &*thread.tasks.load(Ordering::Relaxed).add(dest as usize) }
             .load(Ordering::Relaxed);
-        if task >= comms::OUTSIDE {
-            return send_slow::<A>(comm, dest, count, datatype);
+        if task >= comms::OUTSIDE || thread.datatype.load(Ordering::Relaxed) != datatype.bits() {
+            return None;
         }
-        let bytes = (count as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
+        let bytes = (count as u64).wrapping_mul(thread.datatype_size.load(Ordering::Relaxed));
         // SAFETY: tasks below OUTSIDE are below the number of counters of the row.
         unsafe { &*thread.cells.load(Ordering::Relaxed).add(task as usize) }.add(bytes, 1);
     }
-    A::Comm::from_bits(thread.effective.load(Ordering::Relaxed))
+    Some(A::Comm::from_bits(thread.effective.load(Ordering::Relaxed)))
 }
 
-/// The first message on a communicator, or to a rank of it.
-#[cold]
-#[inline(never)]
-fn send_slow<A: Abi>(comm: A::Comm, dest: c_int, count: i64, datatype: A::Datatype) -> A::Comm {
+/// The same for the first message on a communicator, to a rank of it, or of a datatype.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn send_slow<A: Abi>(
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
     guarded(|| {
         let (thread, communicator) = comms::enter::<A>(comm)?;
         if dest >= 0 && (dest as u32) < communicator.size() {
