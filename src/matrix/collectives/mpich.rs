@@ -121,7 +121,12 @@ fn allgather(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {
 fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
     let all = (0..me.size).map(block).fold(0, u64::saturating_add);
     if !call.commutative {
-        recursive::reduce_scatter_doubling(me, block, visit);
+        let equal = (1..me.size).all(|i| block(i) == block(0));
+        if equal && me.size.is_power_of_two() {
+            recursive::reduce_scatter_butterfly(me, block, true, visit);
+        } else {
+            recursive::reduce_scatter_doubling(me, block, visit);
+        }
     } else if all < REDUCE_SCATTER_LONG {
         recursive::reduce_scatter_halving(me, block, visit);
     } else {
