@@ -35,8 +35,9 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::ReduceScatter => reduce_scatter(me, call, block, visit),
         Operation::ReduceScatterBlock => reduce_scatter_block(me, call, block, visit),
         Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
-        Operation::Gatherv => linear::fan_in(me, root, bytes, visit),
-        Operation::Scatterv => scatterv(me, root, block, visit),
+        Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
+        Operation::Gatherv => {}
+        Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
     }
 }
 
@@ -153,14 +154,6 @@ fn scatter(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
     }
 }
 
-fn scatterv(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
-    linear::fan_out(me, root, block, &mut |peer, bytes, messages| {
-        if bytes > 0 {
-            visit(peer, bytes, messages);
-        }
-    });
-}
-
 fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     match choose(rules::ALLGATHER, me.size, block(me.rank)) {
         Algorithm::TwoTasks => linear::all_to_all(me, &|_| block(me.rank), visit),
@@ -204,7 +197,7 @@ fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
         Algorithm::Ring => ring::reduce_scatter(me, block, visit),
         _ => {
             reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);
-            scatterv(me, 0, block, visit);
+            linear::fan_out_filled(me, 0, block, visit);
         }
     }
 }
