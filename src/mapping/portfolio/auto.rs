@@ -45,10 +45,11 @@ impl Mapper for Auto {
         }
         let Some(first) = first else { return Ok(given) };
         let best = if lowest == prepared.least() {
-            Outcome::new(problem, first.place_of)
+            first.place_of
         } else {
-            Outcome::new(problem, polish(&prepared, first.place_of, &effort, budget))
+            polish(&prepared, first.place_of, &effort, budget)
         };
+        let best = Outcome::new(problem, prepared.by_task(best));
         Ok(if best.hop_bytes < given.hop_bytes { best.with("chosen", first.name) } else { given })
     }
 }
@@ -61,14 +62,14 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         if let Some(tree) = &prepared.tree
             && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
         {
-            align_tree(problem, tree, &mut sorted);
+            align_tree(prepared, tree, &mut sorted);
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             list.push(Candidate { name: "grid in boxes", place_of });
         }
         if let Some(machine) = problem.topology().as_grid()
             && let Some(mut slots) = place_on_grid(&shape, machine)
         {
-            align_grid(problem, machine, &mut slots);
+            align_grid(prepared, machine, &mut slots);
             if let Some(place_of) = prepared.places_of_slots(&slots) {
                 list.push(Candidate { name: "grid on grid", place_of });
             }
@@ -82,9 +83,9 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         && full
         && !budget.expired()
     {
-        let mut bisector = Bisector::new(effort.bisect);
-        let mut sorted = multisect(&prepared.graph, tree, &mut bisector, &prepared.rng);
-        align_tree(problem, tree, &mut sorted);
+        let threads = budget.threads();
+        let mut sorted = multisect(&prepared.graph, tree, effort.bisect, &prepared.rng, threads);
+        align_tree(prepared, tree, &mut sorted);
         let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
         list.push(Candidate { name: "multisection", place_of });
     }
@@ -104,7 +105,7 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         list.push(Candidate { name: "dual recursive bisection", place_of });
     }
     if list.is_empty() {
-        let place_of = problem.identity_places();
+        let place_of = prepared.by_vertex(problem.identity_places());
         list.push(Candidate { name: "given order, refined", place_of });
     }
     list

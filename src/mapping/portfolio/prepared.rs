@@ -1,13 +1,18 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
 use crate::mapping::refinement::cost;
-use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, lookup};
+use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, breadth_first_order, lookup};
 use crate::mapping::{Objective, Problem};
+
+/// Problems above this size are renumbered for locality.
+const RENUMBER_FROM: usize = 8192;
 
 /// Scaled graph, sorted places, distances.
 pub(crate) struct Prepared<'a, 'b> {
     pub(crate) problem: &'b Problem<'a>,
+    /// The affinity graph; its vertices are tasks, or for large problems tasks renumbered.
     pub(crate) graph: Csr,
+    order: Option<Vec<u32>>,
     pub(crate) tree: Option<TreePlaces>,
     pub(crate) lookup: Lookup<'a, 'b>,
     pub(crate) pinned: Vec<bool>,
@@ -18,7 +23,11 @@ impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
         let graph = problem.graph();
         let scale = Scale::new(graph.total_weight(), largest_distance(problem));
-        let mut csr = Csr::from_graph(graph, scale);
+        let order = (graph.vertices() > RENUMBER_FROM).then(|| breadth_first_order(graph));
+        let mut csr = match &order {
+            Some(order) => Csr::reordered(graph, order, |w| scale.weight(w)),
+            None => Csr::from_graph(graph, scale),
+        };
         if problem.objective() == Objective::TotalHops {
             csr.weights.iter_mut().for_each(|w| *w = 1);
         }
@@ -26,11 +35,39 @@ impl<'a, 'b> Prepared<'a, 'b> {
             problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
         let lookup = lookup(problem, tree.as_ref(), scale);
         let pinned = if problem.has_fixed() {
-            (0..problem.tasks()).map(|t| problem.fixed_place(t).is_some()).collect()
+            let task = |v: usize| order.as_ref().map_or(v, |o| o[v] as usize);
+            (0..problem.tasks()).map(|v| problem.fixed_place(task(v)).is_some()).collect()
         } else {
             Vec::new()
         };
-        Prepared { problem, graph: csr, tree, lookup, pinned, rng: Rng::new(problem.seed()) }
+        Prepared { problem, graph: csr, order, tree, lookup, pinned, rng: Rng::new(problem.seed()) }
+    }
+
+    /// The task that a vertex stands for.
+    #[inline]
+    pub(crate) fn task(&self, vertex: usize) -> usize {
+        self.order.as_ref().map_or(vertex, |o| o[vertex] as usize)
+    }
+
+    /// The place that a vertex is fixed to.
+    pub(crate) fn fixed_place(&self, vertex: usize) -> Option<usize> {
+        self.problem.fixed_place(self.task(vertex))
+    }
+
+    /// From places by vertex to places by task.
+    pub(crate) fn by_task(&self, place_of_vertex: Vec<u32>) -> Vec<u32> {
+        let Some(order) = &self.order else { return place_of_vertex };
+        let mut answer = vec![0; place_of_vertex.len()];
+        for (&task, place) in order.iter().zip(place_of_vertex) {
+            answer[task as usize] = place;
+        }
+        answer
+    }
+
+    /// From places by task to places by vertex.
+    pub(crate) fn by_vertex(&self, place_of_task: Vec<u32>) -> Vec<u32> {
+        let Some(order) = &self.order else { return place_of_task };
+        order.iter().map(|&task| place_of_task[task as usize]).collect()
     }
 
     /// Cost of a mapping in the search's own numbers.
@@ -74,7 +111,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
             at[place as usize] = task as u32;
         }
         for task in 0..place_of.len() {
-            let Some(wanted) = self.problem.fixed_place(task) else { continue };
+            let Some(wanted) = self.fixed_place(task) else { continue };
             let (here, other) = (place_of[task] as usize, at[wanted]);
             if here == wanted {
                 continue;
