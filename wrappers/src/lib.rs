@@ -18,6 +18,7 @@ mod comms;
 mod config;
 mod counters;
 mod datatypes;
+mod fortran;
 mod gather;
 #[rustfmt::skip]
 #[allow(clippy::missing_safety_doc, clippy::type_complexity, missing_docs)]

@@ -18,7 +18,7 @@ pub mod index {
         let wanted = name.as_bytes();
         let mut i = 0;
         while i < NAMES.len() {
-            if same(NAMES[i].to_bytes(), wanted) {
+            if same(NAMES[i][0].to_bytes(), wanted) {
                 return i;
             }
             i += 1;
