@@ -8,6 +8,7 @@
 
 mod budget;
 mod coarsening;
+mod geometric;
 mod identity;
 mod initial;
 mod multisection;

@@ -8,6 +8,7 @@ pub mod collectives;
 mod comm_matrix;
 mod graph;
 mod sparse;
+pub mod synthetic;
 
 pub use comm_matrix::{CommMatrix, Kind};
 pub use graph::Graph;

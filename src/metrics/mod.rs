@@ -1,4 +1,15 @@
 //! What a mapping costs, computed independently of every algorithm.
+//!
+//! Algorithms keep running costs and deltas of their own; nothing of that is used here. Every sum is
+//! taken afresh from the matrix, the distances and the routes, in integers as far as there are no
+//! bandwidths.
+
+mod congestion;
+mod evaluation;
+mod validate;
+
+pub use evaluation::{Evaluation, evaluate};
+pub use validate::check_mapping;
 
 use crate::matrix::Graph;
 use crate::topology::Topology;

@@ -1,25 +1,54 @@
 //! Topologies: the slots of a machine and the distance between any two of them.
 //!
 //! A *slot* is a place for one process: a core, a NUMA domain, or a whole node when the process is
-//! not bound. Distances are hops unless a topology gives costs.
+//! not bound. Distances are hops unless a topology gives costs. [`parse`] reads every topology that
+//! `--topology` takes; [`Machine`] and [`from_launch`] make the one of a running job.
+//!
+//! | kind | type | distance |
+//! |---|---|---|
+//! | trees: `tree:`, `fattree:`, `hwloc:`, `slurm:`, launches | [`Tree`] | one XOR and a table |
+//! | `torus:`, `mesh:`, `hypercube:` | [`Grid`] | one step per dimension |
+//! | `dragonfly:` | [`Dragonfly`] | constant |
+//! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory |
+//! | `dist:` | [`DistanceMatrix`] | the given table |
+//! | some slots of another one | [`Subset`] | that of the other one |
 
 pub mod costs;
 mod cpuset;
+mod distance_matrix;
+mod dragonfly;
+mod grid;
 mod hwloc;
 mod launch;
 mod machine;
+mod network;
+mod network_graph;
+mod spec;
+mod subset;
 mod sysfs;
 mod tree;
+mod tree_network;
+
+#[cfg(test)]
+mod tests;
 
 pub use cpuset::CpuSet;
+pub use distance_matrix::DistanceMatrix;
+pub use dragonfly::Dragonfly;
+pub use grid::Grid;
 pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
+pub use network::{Network, breadth_first};
+pub use network_graph::NetworkGraph;
+pub use spec::{expand_hostlist, parse};
+pub use subset::Subset;
 pub use tree::Tree;
 
 /// A machine as the mapping algorithms and metrics see it.
 ///
-/// The template for a new topology is [`Tree`]: the slots, and the distance between two of them in
-/// O(levels) without a table of all pairs.
+/// The template for a new topology is [`Grid`]: the slots, the distance between two of them without
+/// a table of all pairs, and its network. Algorithms ask for the structure they need
+/// ([`Topology::as_tree`], [`Topology::as_grid`], [`Topology::network`]) and never for a type.
 pub trait Topology: Send + Sync {
     /// Description in the form that `--topology` takes, as far as there is one.
     fn name(&self) -> String;
@@ -32,6 +61,28 @@ pub trait Topology: Send + Sync {
 
     /// The tree, where the topology is one.
     fn as_tree(&self) -> Option<&Tree> {
+        None
+    }
+
+    /// The grid or torus, where the topology is one.
+    fn as_grid(&self) -> Option<&Grid> {
+        None
+    }
+
+    /// Links and static routes, where they are known; without them there is no congestion.
+    fn network(&self) -> Option<&dyn Network> {
+        None
+    }
+
+    /// The node that a slot belongs to, numbered from 0; traffic between slots of one node is not
+    /// network traffic. Every slot is a node of its own unless the topology knows better.
+    fn node_of(&self, slot: usize) -> usize {
+        slot
+    }
+
+    /// What the system calls a slot (the host name), where the topology comes from a file that
+    /// tells.
+    fn slot_name(&self, _slot: usize) -> Option<&str> {
         None
     }
 }

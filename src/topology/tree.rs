@@ -5,17 +5,18 @@
 //! which two codes differ names that level, so a distance costs one XOR and one table look-up
 //! however many levels there are. Trees whose fields need more than 64 bits compare level by level.
 
-use super::Topology;
 use super::machine::UNPLACED;
+use super::tree_network::Shape;
+use super::{Network, Topology};
 use std::collections::HashMap;
 
 /// A tree in which all slots lie at the same depth; inner levels may be of any size.
 ///
 /// `groups[l][s]` is the group of slot `s` at level `l` (level 0 is just below the root). Groups of
 /// a level are numbered from 0 and nested: slots of one group share all groups above it. Two slots
-/// that first differ at level `l` are `costs[l]` apart. Memory: 4 bytes per slot and level, and 8
+/// that first differ at level `l` are `costs[l]` apart. Memory: 4 bytes per slot and level, and 16
 /// per slot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
     groups: Vec<Vec<u32>>,
     costs: Vec<u64>,
@@ -26,6 +27,11 @@ pub struct Tree {
     /// Children of every group, from the root down, where that is one number per level and slots
     /// are numbered along the tree.
     arity: Option<Vec<usize>>,
+    shape: Shape,
+    /// The level whose groups are the nodes; `None` if all slots are in one node.
+    node_level: Option<usize>,
+    label: Option<String>,
+    slot_names: Vec<String>,
 }
 
 impl Tree {
@@ -117,7 +123,52 @@ impl Tree {
         } else {
             codes.clear();
         }
-        Tree { groups, costs, codes, cost_of_bit, arity }
+        Tree {
+            shape: Shape::new(&groups),
+            groups,
+            costs,
+            codes,
+            cost_of_bit,
+            arity,
+            node_level: Some(0),
+            label: None,
+            slot_names: Vec::new(),
+        }
+    }
+
+    /// Sets the bandwidth of the links above the groups of each level, the slots' own level last;
+    /// `None` unless there is one positive number for each.
+    pub fn with_bandwidths(mut self, bandwidths: &[f64]) -> Option<Tree> {
+        let fits = bandwidths.len() == self.levels()
+            && bandwidths.iter().all(|&b| b > 0.0 && b.is_finite());
+        self.shape.bandwidths = bandwidths.to_vec();
+        fits.then_some(self)
+    }
+
+    /// Sets the level whose groups are the nodes of the machine, the outermost one unless set;
+    /// `None` if the whole tree is one node.
+    #[must_use]
+    pub fn with_node_level(mut self, level: Option<usize>) -> Tree {
+        self.node_level = level.map(|l| l.min(self.levels().saturating_sub(1)));
+        self
+    }
+
+    /// Sets what [`Topology::name`] answers.
+    #[must_use]
+    pub fn with_label(mut self, label: String) -> Tree {
+        self.label = Some(label);
+        self
+    }
+
+    /// Sets the name of every slot.
+    #[must_use]
+    pub fn with_slot_names(mut self, names: Vec<String>) -> Tree {
+        self.slot_names = names;
+        self
+    }
+
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// Number of levels below the root, the slots' own included.
@@ -161,7 +212,11 @@ impl Tree {
             })
             .collect();
         groups.push((0..kept.len() as u32).collect());
-        Tree::finish(groups, self.costs.clone())
+        let mut tree = Tree::finish(groups, self.costs.clone()).with_node_level(self.node_level);
+        tree.shape.bandwidths.clone_from(&self.shape.bandwidths);
+        tree.slot_names =
+            kept.iter().filter_map(|&slot| self.slot_names.get(slot).cloned()).collect();
+        tree
     }
 }
 
@@ -217,6 +272,9 @@ fn regular_arity(groups: &[Vec<u32>]) -> Option<Vec<usize>> {
 
 impl Topology for Tree {
     fn name(&self) -> String {
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
         let costs: Vec<String> = self.costs.iter().rev().map(u64::to_string).collect();
         match &self.arity {
             Some(arity) => {
@@ -247,6 +305,18 @@ impl Topology for Tree {
 
     fn as_tree(&self) -> Option<&Tree> {
         Some(self)
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(self)
+    }
+
+    fn node_of(&self, slot: usize) -> usize {
+        self.node_level.map_or(0, |l| self.groups[l][slot] as usize)
+    }
+
+    fn slot_name(&self, slot: usize) -> Option<&str> {
+        self.slot_names.get(slot).map(String::as_str)
     }
 }
 

@@ -1,12 +1,20 @@
 //! The portfolio itself.
 
+use super::symmetry::{align_grid, align_tree};
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
+use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
 use crate::mapping::multisection::{Bisector, multisect};
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::{Budget, Mapper, Outcome, Preset, Problem};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
+
+/// One first answer with its name.
+struct Candidate {
+    name: &'static str,
+    place_of: Vec<u32>,
+}
 
 impl Mapper for Auto {
     fn name(&self) -> &'static str {
@@ -24,32 +32,64 @@ impl Mapper for Auto {
         }
         let effort = Effort::new(problem.preset(), problem.tasks(), problem.graph().edges());
         let prepared = Prepared::new(problem);
-        let mut best = given;
-        for (name, place_of) in candidates(&prepared, &effort) {
-            if budget.expired() {
-                break;
-            }
-            let place_of = polish(&prepared, place_of, &effort, budget);
-            let outcome = Outcome::new(problem, place_of).with("chosen", name);
-            if outcome.hop_bytes < best.hop_bytes {
-                best = outcome;
+        let mut first: Option<Candidate> = None;
+        let mut lowest = i128::MAX;
+        for mut candidate in candidates(&prepared, &effort, budget) {
+            prepared.honour_fixed(&mut candidate.place_of);
+            let cost = prepared.cost(&candidate.place_of);
+            if cost < lowest {
+                lowest = cost;
+                first = Some(candidate);
             }
         }
-        Ok(best)
+        let Some(first) = first else { return Ok(given) };
+        let best = if lowest == prepared.least() {
+            Outcome::new(problem, first.place_of)
+        } else {
+            Outcome::new(problem, polish(&prepared, first.place_of, &effort, budget))
+        };
+        Ok(if best.hop_bytes < given.hop_bytes { best.with("chosen", first.name) } else { given })
     }
 }
 
-fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort) -> Vec<(&'static str, Vec<u32>)> {
+fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> Vec<Candidate> {
     let mut list = Vec::new();
+    let problem = prepared.problem;
+    let full = problem.places().len() == prepared.graph.len();
+    if full && let Some(shape) = detect(&prepared.graph) {
+        if let Some(tree) = &prepared.tree
+            && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
+        {
+            align_tree(problem, tree, &mut sorted);
+            let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
+            list.push(Candidate { name: "grid in boxes", place_of });
+        }
+        if let Some(machine) = problem.topology().as_grid()
+            && let Some(mut slots) = place_on_grid(&shape, machine)
+        {
+            align_grid(problem, machine, &mut slots);
+            if let Some(place_of) = prepared.places_of_slots(&slots) {
+                list.push(Candidate { name: "grid on grid", place_of });
+            }
+        }
+        let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
+        if !list.is_empty() && enough {
+            return list;
+        }
+    }
     if let Some(tree) = &prepared.tree
-        && tree.order.len() == prepared.graph.len()
+        && full
+        && !budget.expired()
     {
         let mut bisector = Bisector::new(effort.bisect);
-        let sorted = multisect(&prepared.graph, tree, &mut bisector, &prepared.rng);
-        let mut place_of: Vec<u32> = sorted.iter().map(|&k| tree.order[k as usize]).collect();
-        prepared.honour_fixed(&mut place_of);
-        list.push(("multisection", place_of));
+        let mut sorted = multisect(&prepared.graph, tree, &mut bisector, &prepared.rng);
+        align_tree(problem, tree, &mut sorted);
+        let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
+        list.push(Candidate { name: "multisection", place_of });
     }
-    list.push(("given order, refined", prepared.problem.identity_places()));
+    if list.is_empty() {
+        let place_of = problem.identity_places();
+        list.push(Candidate { name: "given order, refined", place_of });
+    }
     list
 }

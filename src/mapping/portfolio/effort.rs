@@ -24,8 +24,8 @@ impl Effort {
                 swap_evaluations: 200 * n,
             },
             Preset::Default => Effort {
-                bisect: BisectEffort { runs: 1, growings: 4, passes: 4, cycles: 0, members: 2 },
-                anneal_steps: if n <= 4096 { 400_000 } else { 0 },
+                bisect: BisectEffort { runs: 3, growings: 4, passes: 4, cycles: 3, members: 3 },
+                anneal_steps: if n <= 4096 { 300_000 } else { 0 },
                 swap_evaluations: 1000 * n,
             },
             Preset::Strong => Effort {

@@ -4,6 +4,7 @@ mod auto;
 mod effort;
 mod polish;
 mod prepared;
+mod symmetry;
 
 pub use auto::Auto;
 pub(crate) use effort::Effort;

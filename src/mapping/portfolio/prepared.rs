@@ -1,5 +1,6 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
+use crate::mapping::refinement::cost;
 use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, lookup};
 use crate::mapping::{Objective, Problem};
 
@@ -30,6 +31,37 @@ impl<'a, 'b> Prepared<'a, 'b> {
             Vec::new()
         };
         Prepared { problem, graph: csr, tree, lookup, pinned, rng: Rng::new(problem.seed()) }
+    }
+
+    /// Cost of a mapping in the search's own numbers.
+    pub(crate) fn cost(&self, place_of: &[u32]) -> i128 {
+        match &self.lookup {
+            Lookup::Tree(d) => cost(&self.graph, d, place_of),
+            Lookup::Table(d) => cost(&self.graph, d, place_of),
+            Lookup::Asked(d) => cost(&self.graph, d, place_of),
+        }
+    }
+
+    /// What no mapping can beat where all distances are at least 1: every pair at distance 1.
+    /// Only meaningful for grids; trees reach it only if everything fits in one group.
+    pub(crate) fn least(&self) -> i128 {
+        self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
+    }
+
+    /// The place on each slot, where every slot has exactly one.
+    pub(crate) fn places_of_slots(&self, slots: &[u32]) -> Option<Vec<u32>> {
+        let mut place_at = vec![u32::MAX; self.problem.topology().slots()];
+        for (place, &slot) in self.problem.places().iter().enumerate() {
+            let at = &mut place_at[slot as usize];
+            if *at != u32::MAX {
+                return None;
+            }
+            *at = place as u32;
+        }
+        slots
+            .iter()
+            .map(|&s| place_at.get(s as usize).copied().filter(|&p| p != u32::MAX))
+            .collect()
     }
 
     /// Puts fixed tasks where they belong, by swaps; the rest of the answer stays.

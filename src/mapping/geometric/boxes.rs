@@ -1,0 +1,226 @@
+//! Places a grid on a tree as nested boxes.
+//!
+//! Every group gets a box of tasks; boxes of a level are equal and divide those above. Which edges
+//! a choice of boxes cuts at which level is a product over dimensions, so all nested choices are
+//! compared by their exact cost without placing a single task.
+
+use super::GridShape;
+use crate::mapping::work::{Csr, TreePlaces};
+
+/// Places `graph`, a grid of `shape`, on the sorted places of a regular tree; returns each vertex's
+/// index in sorted order. `None` if the tree is irregular or no boxes fit.
+pub(crate) fn place_on_tree(
+    graph: &Csr,
+    shape: &GridShape,
+    places: &TreePlaces,
+) -> Option<Vec<u32>> {
+    let sizes = group_sizes(places)?;
+    let offsets = offsets(graph, shape)?;
+    let costs: Vec<i64> = level_costs(places);
+    let boxes = if shape.dims.len() <= 4 {
+        best_boxes(shape, &offsets, &sizes, &costs)?
+    } else {
+        greedy_boxes(shape, &offsets, &sizes, &costs)?
+    };
+    let mut answer = vec![0u32; graph.len()];
+    for (v, position) in answer.iter_mut().enumerate() {
+        let mut outer = &shape.dims;
+        for (inner, &size) in boxes.iter().zip(&sizes) {
+            let index = (0..shape.dims.len()).fold(0usize, |i, k| {
+                let x = shape.coordinates[k][v] as usize % outer[k];
+                i * (outer[k] / inner[k]) + x / inner[k]
+            });
+            *position += (index * size) as u32;
+            outer = inner;
+        }
+    }
+    Some(answer)
+}
+
+/// Tasks per group at every level, root's children first, single places last; `None` if groups of
+/// a level differ.
+fn group_sizes(places: &TreePlaces) -> Option<Vec<usize>> {
+    let n = places.codes.len();
+    let mut sizes = Vec::new();
+    for &shift in &places.shifts {
+        let groups = 1 + places.codes.windows(2).filter(|w| w[0] >> shift != w[1] >> shift).count();
+        let size = n / groups;
+        let equal = n % groups == 0
+            && places.codes.chunks(size).all(|c| c.iter().all(|x| x >> shift == c[0] >> shift));
+        if !equal {
+            return None;
+        }
+        sizes.push(size);
+    }
+    if sizes.last() != Some(&1) {
+        sizes.push(1);
+    }
+    Some(sizes)
+}
+
+/// Distance of places that first differ at each level of [`group_sizes`].
+fn level_costs(places: &TreePlaces) -> Vec<i64> {
+    let mut costs: Vec<i64> =
+        places.shifts.iter().map(|&shift| places.distance_of[63 - shift as usize]).collect();
+    // Several places on one slot are at distance 0.
+    costs.push(0);
+    costs
+}
+
+/// Weight of all edges by the offset between their ends; every offset non-negative in sum over its
+/// two directions, per dimension as an absolute step.
+fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
+    const KINDS: usize = 512;
+    let d = shape.dims.len();
+    let mut list: Vec<(Vec<usize>, f64)> = Vec::new();
+    let mut steps = vec![0usize; d];
+    let mut last = 0;
+    for v in 0..graph.len() {
+        for (t, w) in graph.arcs(v) {
+            if t < v {
+                continue;
+            }
+            for (k, step) in steps.iter_mut().enumerate() {
+                *step = shape.step(k, v, t);
+            }
+            if list.get(last).is_none_or(|(s, _)| *s != steps) {
+                last = match list.iter().position(|(s, _)| *s == steps) {
+                    Some(i) => i,
+                    None if list.len() < KINDS => {
+                        list.push((steps.clone(), 0.0));
+                        list.len() - 1
+                    }
+                    None => return None,
+                };
+            }
+            list[last].1 += w as f64;
+        }
+    }
+    Some(list)
+}
+
+/// Share of all pairs `step` apart in a dimension of `length` that stay in one box of `width`.
+fn inside(step: usize, length: usize, wrap: bool, width: usize) -> f64 {
+    if width == length || step == 0 {
+        return 1.0;
+    }
+    let kept = (length / width) * width.saturating_sub(step);
+    let pairs = if wrap && 2 * step == length {
+        length / 2
+    } else if wrap {
+        length
+    } else {
+        length - step
+    };
+    kept as f64 / pairs.max(1) as f64
+}
+
+fn inner_weight(shape: &GridShape, offsets: &[(Vec<usize>, f64)], sides: &[usize]) -> f64 {
+    offsets
+        .iter()
+        .map(|(steps, w)| {
+            let share: f64 = (0..sides.len())
+                .map(|k| inside(steps[k], shape.dims[k], shape.wrap[k], sides[k]))
+                .product();
+            w * share
+        })
+        .sum()
+}
+
+/// All boxes of `volume` whose sides divide `outer`.
+fn divisors(outer: &[usize], volume: usize) -> Vec<Vec<usize>> {
+    let mut list: Vec<(Vec<usize>, usize)> = vec![(Vec::new(), volume)];
+    for &side in outer {
+        list = list
+            .into_iter()
+            .flat_map(|(prefix, rest)| {
+                (1..=side).filter(move |s| side % s == 0 && rest % s == 0).map(move |s| {
+                    let mut next = prefix.clone();
+                    next.push(s);
+                    (next, rest / s)
+                })
+            })
+            .collect();
+    }
+    list.into_iter().filter(|(_, rest)| *rest == 1).map(|(sides, _)| sides).collect()
+}
+
+/// The cheapest nested boxes by dynamic programming from the root down.
+fn best_boxes(
+    shape: &GridShape,
+    offsets: &[(Vec<usize>, f64)],
+    sizes: &[usize],
+    costs: &[i64],
+) -> Option<Vec<Vec<usize>>> {
+    // Cost = Σ over levels of (cost of this level − cost of the next) × weight cut at this level;
+    // counted as what stays inside, which is saved.
+    struct Step {
+        sides: Vec<usize>,
+        saved: f64,
+        parent: usize,
+    }
+    let mut levels: Vec<Vec<Step>> =
+        vec![vec![Step { sides: shape.dims.clone(), saved: 0.0, parent: 0 }]];
+    for (l, &size) in sizes.iter().enumerate() {
+        let next_cost = costs.get(l + 1).copied().unwrap_or(0);
+        let drop = (costs[l] - next_cost) as f64;
+        let above = levels.last()?;
+        let mut row: Vec<Step> = Vec::new();
+        for (parent, step) in above.iter().enumerate() {
+            for sides in divisors(&step.sides, size) {
+                let saved = step.saved + drop * inner_weight(shape, offsets, &sides);
+                match row.iter_mut().find(|s| s.sides == sides) {
+                    Some(known) if known.saved >= saved => {}
+                    Some(known) => (known.saved, known.parent) = (saved, parent),
+                    None => row.push(Step { sides, saved, parent }),
+                }
+            }
+        }
+        levels.push(row);
+    }
+    let last = levels.last()?;
+    let mut best = 0;
+    for (i, step) in last.iter().enumerate() {
+        if step.saved > last[best].saved {
+            best = i;
+        }
+    }
+    let mut chosen = Vec::new();
+    for level in levels[1..].iter().rev() {
+        let step = level.get(best)?;
+        chosen.push(step.sides.clone());
+        best = step.parent;
+    }
+    chosen.reverse();
+    Some(chosen)
+}
+
+/// Many dimensions (hypercubes): grows the boxes from single tasks, prime factor by prime factor.
+fn greedy_boxes(
+    shape: &GridShape,
+    offsets: &[(Vec<usize>, f64)],
+    sizes: &[usize],
+    _costs: &[i64],
+) -> Option<Vec<Vec<usize>>> {
+    let mut chosen = vec![vec![1; shape.dims.len()]];
+    let mut volume = 1;
+    for &size in sizes.iter().rev().skip(1) {
+        let mut sides = chosen.last()?.clone();
+        let mut factor = size / volume;
+        while factor > 1 {
+            let prime = (2..=factor).find(|p| factor % p == 0)?;
+            let grown =
+                (0..sides.len()).filter(|&k| (shape.dims[k] / sides[k]) % prime == 0).map(|k| {
+                    let mut s = sides.clone();
+                    s[k] *= prime;
+                    (inner_weight(shape, offsets, &s), s)
+                });
+            sides = grown.max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+            factor /= prime;
+        }
+        volume = size;
+        chosen.push(sides);
+    }
+    chosen.reverse();
+    Some(chosen)
+}

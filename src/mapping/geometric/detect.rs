@@ -1,0 +1,332 @@
+//! Recognises grids and tori of any dimension in a graph, whatever the labels.
+//!
+//! In a Cartesian product of paths and cycles two edges at a vertex lie in different dimensions
+//! exactly if they span a square (rings of four aside, which are squares themselves and count as
+//! two dimensions of two). Edges are joined across squares and along lines; the classes are the
+//! dimensions, and removing one class leaves the layers across that dimension, which must form a
+//! path or a ring. The final check makes a wrong answer impossible.
+
+use super::skeleton::{Lists, skeleton};
+use crate::mapping::work::Csr;
+
+/// A grid recognised in a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GridShape {
+    /// Points in each dimension.
+    pub(crate) dims: Vec<usize>,
+    /// Whether each dimension is a ring.
+    pub(crate) wrap: Vec<bool>,
+    /// `coordinates[k][v]`: position of vertex v in dimension k.
+    pub(crate) coordinates: Vec<Vec<u32>>,
+}
+
+/// More degrees than a stencil has.
+const DISTINCT_DEGREES: usize = 8;
+
+/// Finds the grid in `graph`; if all edges together are none, tries the heavy ones, because a
+/// recorded stencil often carries light collective traffic across it.
+pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
+    if graph.len() < 4 {
+        return None;
+    }
+    let all = Lists { offsets: graph.offsets.clone(), targets: graph.targets.clone() };
+    if let Some(shape) = detect_in(&all) {
+        return Some(shape);
+    }
+    let heaviest = |v: usize| graph.weights[graph.range(v)].iter().copied().max().unwrap_or(0);
+    let mut tops: Vec<i64> = (0..graph.len()).map(heaviest).collect();
+    let middle = tops.len() / 2;
+    let (_, &mut typical, _) = tops.select_nth_unstable(middle);
+    let mut heavy = Lists { offsets: vec![0], targets: Vec::new() };
+    let (mut kept, mut total) = (0i128, 0i128);
+    for v in 0..graph.len() {
+        for (t, w) in graph.arcs(v) {
+            total += i128::from(w);
+            if w >= typical / 8 {
+                kept += i128::from(w);
+                heavy.targets.push(t as u32);
+            }
+        }
+        heavy.offsets.push(heavy.targets.len() as u32);
+    }
+    let worthwhile = heavy.targets.len() < graph.targets.len() && kept * 4 >= total * 3;
+    if worthwhile { detect_in(&heavy) } else { None }
+}
+
+fn detect_in(lists: &Lists) -> Option<GridShape> {
+    let n = lists.len();
+    let mut degrees: Vec<usize> = Vec::new();
+    for v in 0..n {
+        let d = lists.of(v).len();
+        if d == 0 {
+            return None;
+        }
+        if !degrees.contains(&d) {
+            degrees.push(d);
+            if degrees.len() > DISTINCT_DEGREES {
+                return None;
+            }
+        }
+    }
+    let axes = skeleton(lists)?;
+    let (dimension_of_arc, dimensions) = classify(&axes)?;
+    let mut shape = GridShape { dims: vec![], wrap: vec![], coordinates: vec![] };
+    for k in 0..dimensions {
+        let (length, wrap, coordinates) = layers(&axes, &dimension_of_arc, k)?;
+        shape.dims.push(length);
+        shape.wrap.push(wrap);
+        shape.coordinates.push(coordinates);
+    }
+    is_grid(&axes, &shape).then_some(shape)
+}
+
+struct Union(Vec<u32>);
+
+impl Union {
+    fn new(n: usize) -> Self {
+        Union((0..n as u32).collect())
+    }
+
+    fn find(&mut self, mut x: u32) -> u32 {
+        while self.0[x as usize] != x {
+            self.0[x as usize] = self.0[self.0[x as usize] as usize];
+            x = self.0[x as usize];
+        }
+        x
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// The dimension of every arc and the number of dimensions.
+fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
+    const MAX_DIMENSIONS: usize = 32;
+    let n = lists.len();
+    let arc = |v: usize, t: u32| -> Option<u32> {
+        lists.of(v).binary_search(&t).ok().map(|i| lists.offsets[v] + i as u32)
+    };
+    let mut union = Union::new(lists.targets.len());
+    for v in 0..n {
+        let row = lists.of(v);
+        if row.len() > 2 * MAX_DIMENSIONS {
+            return None;
+        }
+        for (i, &x) in row.iter().enumerate() {
+            let vx = lists.offsets[v] + i as u32;
+            union.join(vx, arc(x as usize, v as u32)?);
+            for (j, &y) in row.iter().enumerate().skip(i + 1) {
+                let vy = lists.offsets[v] + j as u32;
+                match corner(lists, v as u32, x as usize, y as usize) {
+                    Corner::None => union.join(vx, vy),
+                    Corner::One(z) => {
+                        union.join(vx, arc(y as usize, z)?);
+                        union.join(vy, arc(x as usize, z)?);
+                    }
+                    Corner::Many => return None,
+                }
+            }
+        }
+    }
+    let mut number = std::collections::BTreeMap::new();
+    let mut dimension = Vec::with_capacity(lists.targets.len());
+    for a in 0..lists.targets.len() as u32 {
+        let root = union.find(a);
+        let next = number.len();
+        let k = *number.entry(root).or_insert(next);
+        if k >= MAX_DIMENSIONS {
+            return None;
+        }
+        dimension.push(k as u8);
+    }
+    Some((dimension, number.len()))
+}
+
+enum Corner {
+    None,
+    One(u32),
+    Many,
+}
+
+/// The common neighbours of `x` and `y` other than `v`.
+fn corner(lists: &Lists, v: u32, x: usize, y: usize) -> Corner {
+    let (mut a, mut b) = (lists.of(x).iter().peekable(), lists.of(y).iter().peekable());
+    let mut found = Corner::None;
+    while let (Some(&&s), Some(&&t)) = (a.peek(), b.peek()) {
+        if s < t {
+            a.next();
+        } else if t < s {
+            b.next();
+        } else {
+            if s != v {
+                match found {
+                    Corner::None => found = Corner::One(s),
+                    _ => return Corner::Many,
+                }
+            }
+            a.next();
+            b.next();
+        }
+    }
+    found
+}
+
+/// The layers across dimension `k`: their number, whether they close to a ring, and the layer of
+/// every vertex.
+fn layers(lists: &Lists, dimension_of_arc: &[u8], k: usize) -> Option<(usize, bool, Vec<u32>)> {
+    let n = lists.len();
+    let mut union = Union::new(n);
+    let arcs = |v: usize| (lists.offsets[v] as usize..).zip(lists.of(v));
+    for v in 0..n {
+        for (a, &t) in arcs(v) {
+            if usize::from(dimension_of_arc[a]) != k {
+                union.join(v as u32, t);
+            }
+        }
+    }
+    let mut id = vec![u32::MAX; n];
+    let mut count = 0u32;
+    let mut layer = vec![0u32; n];
+    for v in 0..n {
+        let root = union.find(v as u32) as usize;
+        if id[root] == u32::MAX {
+            id[root] = count;
+            count += 1;
+        }
+        layer[v] = id[root];
+    }
+    let mut beside = vec![[u32::MAX; 2]; count as usize];
+    for v in 0..n {
+        for (a, &t) in arcs(v) {
+            if usize::from(dimension_of_arc[a]) != k {
+                continue;
+            }
+            let (here, there) = (layer[v] as usize, layer[t as usize]);
+            if here as u32 == there {
+                return None;
+            }
+            let slots = &mut beside[here];
+            if slots.contains(&there) {
+                continue;
+            }
+            *slots.iter_mut().find(|s| **s == u32::MAX)? = there;
+        }
+    }
+    let ends = beside.iter().filter(|b| b[1] == u32::MAX).count();
+    let wrap = match (ends, count) {
+        (2, _) => false,
+        (0, 3..) => true,
+        _ => return None,
+    };
+    let mut position = vec![u32::MAX; count as usize];
+    let start = beside.iter().position(|b| b[1] == u32::MAX).unwrap_or(0);
+    let (mut at, mut next) = (start, 0u32);
+    loop {
+        position[at] = next;
+        next += 1;
+        match beside[at].iter().find(|&&b| b != u32::MAX && position[b as usize] == u32::MAX) {
+            Some(&b) => at = b as usize,
+            None => break,
+        }
+    }
+    if next != count {
+        return None;
+    }
+    Some((count as usize, wrap, layer.iter().map(|&l| position[l as usize]).collect()))
+}
+
+/// True if every point is taken once and there are exactly the edges of the grid.
+fn is_grid(lists: &Lists, shape: &GridShape) -> bool {
+    let n = lists.len();
+    if shape.dims.iter().try_fold(1usize, |a, &d| a.checked_mul(d)) != Some(n) {
+        return false;
+    }
+    let mut seen = vec![false; n];
+    for v in 0..n {
+        let index = shape.index(v);
+        if std::mem::replace(&mut seen[index], true) {
+            return false;
+        }
+        for &t in lists.of(v) {
+            let steps: usize = (0..shape.dims.len()).map(|k| shape.step(k, v, t as usize)).sum();
+            if steps != 1 {
+                return false;
+            }
+        }
+    }
+    let arcs: usize = (0..shape.dims.len())
+        .map(|k| 2 * n / shape.dims[k] * (shape.dims[k] - usize::from(!shape.wrap[k])))
+        .sum();
+    arcs == lists.targets.len()
+}
+
+impl GridShape {
+    /// Index of a vertex's point, the last dimension fastest.
+    pub(crate) fn index(&self, v: usize) -> usize {
+        self.dims.iter().zip(&self.coordinates).fold(0, |i, (&d, c)| i * d + c[v] as usize)
+    }
+
+    /// Steps between two vertices along dimension `k`.
+    pub(crate) fn step(&self, k: usize, u: usize, v: usize) -> usize {
+        let d = self.coordinates[k][u].abs_diff(self.coordinates[k][v]) as usize;
+        if self.wrap[k] { d.min(self.dims[k] - d) } else { d }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::work::Scale;
+    use crate::matrix::{Graph, synthetic::pattern};
+
+    fn found(graph: &Graph) -> Option<(Vec<usize>, Vec<bool>)> {
+        detect(&Csr::from_graph(graph, Scale::new(graph.total_weight(), 1))).map(|s| {
+            let mut both: Vec<(usize, bool)> = s.dims.into_iter().zip(s.wrap).collect();
+            both.sort_unstable();
+            both.into_iter().unzip()
+        })
+    }
+
+    #[test]
+    fn grids_of_all_kinds_are_found() {
+        for (text, dims, wrap) in [
+            ("stencil:8x8", vec![8, 8], false),
+            ("stencil:3x5x7", vec![3, 5, 7], false),
+            ("stencil:2x9", vec![2, 9], false),
+            ("stencil:40", vec![40], false),
+            ("torus:5x6x7", vec![5, 6, 7], true),
+            ("torus:4x4", vec![2, 2, 2, 2], false),
+            ("torus:30", vec![30], true),
+            ("stencil27:6x5", vec![5, 6], false),
+            ("stencil27:4x5x6", vec![4, 5, 6], false),
+            ("fft:64", vec![2; 6], false),
+            ("lu:128", vec![8, 16], false),
+        ] {
+            let graph = pattern(&format!("{text},shuffle=5")).unwrap();
+            let wraps = vec![wrap; dims.len()];
+            assert_eq!(found(&graph), Some((dims, wraps)), "{text}");
+        }
+    }
+
+    #[test]
+    fn light_traffic_across_the_grid_does_not_hide_it() {
+        let grid = pattern("stencil:9x9").unwrap();
+        let mut edges: Vec<(u32, u32, u64)> = (0..81u32)
+            .flat_map(|v| grid.arcs(v as usize).map(move |(t, w)| (v, t, 500 * w)))
+            .collect();
+        edges.extend((1..81).map(|v| (0, v, 8)));
+        assert_eq!(found(&Graph::from_edges(81, &edges)), Some((vec![9, 9], vec![false; 2])));
+    }
+
+    #[test]
+    fn other_graphs_are_not_grids() {
+        for text in ["rgg:256", "spmv:256", "powerlaw:256", "cg:256"] {
+            assert_eq!(found(&pattern(text).unwrap()), None, "{text}");
+        }
+        let mut edges: Vec<(u32, u32, u64)> = vec![(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1)];
+        edges.push((0, 2, 1));
+        assert_eq!(found(&Graph::from_edges(4, &edges)), None);
+    }
+}

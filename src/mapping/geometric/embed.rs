@@ -1,0 +1,199 @@
+//! Embeds a grid of tasks in a mesh or torus of slots so that neighbours stay neighbours.
+//!
+//! A task dimension may run along one slot dimension of the same length, or in a snake through
+//! several whose lengths multiply to its own. A ring of four is a square, hence two dimensions of
+//! two; that is what lets an 8×8 mesh lie in a 4×4×4 torus without any longer step.
+
+use super::GridShape;
+use crate::topology::Grid;
+
+/// A slot dimension, or half of a ring of four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axis {
+    length: usize,
+    wrap: bool,
+    /// Dimension of the machine, and which bit of a ring of four (0 = whole, 1 and 2 = halves).
+    dimension: usize,
+    half: u8,
+}
+
+/// The slot of every vertex, or `None` if there is no embedding with all steps 1.
+pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32>> {
+    let mut axes = Vec::new();
+    for (k, (&length, &wrap)) in machine.dims().iter().zip(machine.wrap()).enumerate() {
+        match length {
+            0 | 1 => {}
+            4 if wrap => {
+                axes.push(Axis { length: 2, wrap: false, dimension: k, half: 1 });
+                axes.push(Axis { length: 2, wrap: false, dimension: k, half: 2 });
+            }
+            _ => axes.push(Axis { length, wrap, dimension: k, half: 0 }),
+        }
+    }
+    axes.sort_by_key(|a| std::cmp::Reverse((a.length, a.wrap)));
+    // Long task dimensions first, rings before lines: they have the fewest choices.
+    let mut order: Vec<usize> = (0..shape.dims.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse((shape.wrap[k], shape.dims[k])));
+    let mut chosen = vec![Vec::new(); shape.dims.len()];
+    let mut used = vec![false; axes.len()];
+    let mut tries = 100_000;
+    if !assign(shape, &axes, &order, &mut used, &mut chosen, &mut tries) {
+        return None;
+    }
+    let n = shape.coordinates.first()?.len();
+    let mut point = vec![0u32; machine.dims().len()];
+    (0..n)
+        .map(|v| {
+            let mut bits = vec![0u8; point.len()];
+            point.fill(0);
+            for (k, snake) in chosen.iter().enumerate() {
+                let index = shape.coordinates[k][v] as usize;
+                let mut below: usize = snake.iter().map(|a| a.length).product();
+                for axis in snake {
+                    // The direction turns with every step of what lies outside (reflected code).
+                    let backwards = index / below % 2 == 1;
+                    below /= axis.length;
+                    let digit = index / below % axis.length;
+                    let x = if backwards { axis.length - 1 - digit } else { digit };
+                    match axis.half {
+                        0 => point[axis.dimension] = x as u32,
+                        half => bits[axis.dimension] |= (x as u8) << (half - 1),
+                    }
+                }
+            }
+            for (dimension, &b) in bits.iter().enumerate() {
+                if b != 0 {
+                    point[dimension] = [0u32, 1, 3, 2][usize::from(b)];
+                }
+            }
+            machine.slot_at(&point).map(|s| s as u32)
+        })
+        .collect()
+}
+
+/// Gives every task dimension of `order` a list of unused axes whose lengths multiply to its own.
+fn assign(
+    shape: &GridShape,
+    axes: &[Axis],
+    order: &[usize],
+    used: &mut [bool],
+    chosen: &mut [Vec<Axis>],
+    tries: &mut u32,
+) -> bool {
+    let Some((&k, rest)) = order.split_first() else {
+        return used.iter().all(|&u| u);
+    };
+    let mut picked = Vec::new();
+    extend(shape, axes, k, rest, shape.dims[k], 0, used, &mut picked, chosen, tries)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn extend(
+    shape: &GridShape,
+    axes: &[Axis],
+    k: usize,
+    rest: &[usize],
+    missing: usize,
+    from: usize,
+    used: &mut [bool],
+    picked: &mut Vec<usize>,
+    chosen: &mut [Vec<Axis>],
+    tries: &mut u32,
+) -> bool {
+    if *tries == 0 {
+        return false;
+    }
+    *tries -= 1;
+    if missing == 1 {
+        let snake: Vec<Axis> = picked.iter().map(|&i| axes[i]).collect();
+        let Some(snake) = closes(snake, shape.wrap[k]) else { return false };
+        chosen[k] = snake;
+        return assign(shape, axes, rest, used, chosen, tries);
+    }
+    for i in from..axes.len() {
+        // Equal axes are interchangeable: take the first free one only.
+        let twin = (from..i).any(|j| !used[j] && same(axes[i], axes[j]));
+        if used[i] || twin || missing % axes[i].length != 0 {
+            continue;
+        }
+        used[i] = true;
+        picked.push(i);
+        let left = missing / axes[i].length;
+        if extend(shape, axes, k, rest, left, i + 1, used, picked, chosen, tries) {
+            return true;
+        }
+        picked.pop();
+        used[i] = false;
+    }
+    false
+}
+
+fn same(a: Axis, b: Axis) -> bool {
+    (a.length, a.wrap) == (b.length, b.wrap)
+}
+
+/// A line runs through any axes; a ring needs one axis that is a ring, or a snake that comes back
+/// to where it began: its outermost axis even, and a ring or of length two.
+fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
+    if !ring {
+        return Some(snake);
+    }
+    if let [only] = snake.as_slice() {
+        return only.wrap.then_some(snake);
+    }
+    let outer = snake.iter().position(|a| a.length % 2 == 0 && (a.wrap || a.length == 2))?;
+    snake.swap(0, outer);
+    Some(snake)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::geometric::detect;
+    use crate::mapping::work::{Csr, Scale};
+    use crate::matrix::synthetic::pattern;
+    use crate::topology::Topology;
+
+    #[test]
+    fn neighbours_stay_neighbours() {
+        for (text, machine) in [
+            ("stencil:8x8", Grid::torus(&[4, 4, 4])),
+            ("stencil:8x8", Grid::mesh(&[8, 8])),
+            ("stencil:6x5x4", Grid::mesh(&[4, 5, 6])),
+            ("torus:8x8x8", Grid::torus(&[8, 8, 8])),
+            ("torus:4x4x4", Grid::torus(&[4, 4, 4])),
+            ("torus:5x3x7", Grid::torus(&[3, 7, 5])),
+            ("stencil:64x8", Grid::torus(&[8, 8, 8])),
+            ("stencil:512", Grid::mesh(&[8, 8, 8])),
+            ("torus:64x5", Grid::torus(&[8, 8, 5])),
+            ("torus:12x5", Grid::torus(&[2, 6, 5])),
+            ("fft:64", Grid::hypercube(6)),
+            ("stencil:8x8", Grid::hypercube(6)),
+            ("fft:64", Grid::torus(&[4, 4, 4])),
+        ] {
+            let (graph, machine) =
+                (pattern(&format!("{text},shuffle=2")).unwrap(), machine.unwrap());
+            let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
+            let slots = place_on_grid(&detect(&csr).unwrap(), &machine).unwrap();
+            let mut sorted = slots.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), graph.vertices(), "{text} on {}", machine.name());
+            for v in 0..graph.vertices() {
+                for &t in graph.neighbours(v) {
+                    let d = machine.distance(slots[v] as usize, slots[t as usize] as usize);
+                    assert_eq!(d, 1, "{text} on {}", machine.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let graph = pattern("torus:6x6").unwrap();
+        let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
+        let shape = detect(&csr).unwrap();
+        assert!(place_on_grid(&shape, &Grid::mesh(&[6, 6]).unwrap()).is_none());
+        assert!(place_on_grid(&shape, &Grid::torus(&[4, 9]).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,360 @@
+//! Communication patterns of well-known programs, made up exactly and repeatably.
+//!
+//! Tests, benchmarks and the command line share them; a pattern is named by a short text:
+//! `stencil:8x8x8`, `stencil27:8x8x8`, `rgg:1024`, each with optional `,seed=N` (which random
+//! instance) and `,shuffle=N` (tasks renumbered at random, so that the given order means nothing).
+
+use super::Graph;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The patterns there are: name, what follows the colon, what it is.
+pub const PATTERNS: [(&str, &str, &str); 10] = [
+    ("stencil", "AxB[xC]", "nearest neighbours of a grid (5- and 7-point stencils), weight 1"),
+    ("torus", "AxB[xC]", "the same with periodic boundaries"),
+    ("stencil27", "AxB[xC]", "all neighbours of a grid: faces 100, edges 10, corners 1"),
+    ("rgg", "N", "random geometric graph in the unit square, about 8 neighbours, weight 1"),
+    ("spmv", "N", "sparse matrix-vector product: irregular cells, weight = shared boundary"),
+    ("fft", "N", "butterfly: every power-of-two stride, weight 1; N a power of two"),
+    ("bt", "N", "NAS BT: square torus with one diagonal (multipartition); N a square"),
+    ("cg", "N", "NAS CG: row butterflies and the transpose; N a power of two"),
+    ("lu", "N", "NAS LU: 2-D wavefront mesh, the two directions unequal; N a power of two"),
+    ("powerlaw", "N", "preferential attachment, 4 edges a task, weights 1 to 16"),
+];
+
+/// Makes the affinity graph of a pattern text.
+///
+/// Errors: unknown pattern, sizes that the pattern does not take.
+pub fn pattern(text: &str) -> Result<Graph> {
+    let bad = |what: String| Error::new(ErrorKind::Usage, what).at(format!("pattern '{text}'"));
+    let mut parts = text.split(',');
+    let head = parts.next().unwrap_or_default();
+    let (name, size) = head.split_once(':').unwrap_or((head, ""));
+    let (mut seed, mut shuffle) = (1u64, None);
+    for option in parts {
+        let number = |v: &str| v.parse().map_err(|_| bad(format!("'{v}' is not a number")));
+        match option.split_once('=') {
+            Some(("seed", v)) => seed = number(v)?,
+            Some(("shuffle", v)) => shuffle = Some(number(v)?),
+            _ => return Err(bad(format!("unknown option '{option}'")).advise("seed=N, shuffle=N")),
+        }
+    }
+    let dims: Vec<usize> = size
+        .split('x')
+        .map(|d| d.parse().ok().filter(|&d| d > 0))
+        .collect::<Option<_>>()
+        .filter(|d: &Vec<usize>| d.iter().try_fold(1u32, |a, &b| a.checked_mul(b as u32)).is_some())
+        .ok_or_else(|| bad(format!("'{size}' is not a size")).advise("such as 1024 or 8x8x8"))?;
+    let n: usize = dims.iter().product();
+    let one = |ok: bool, want: &str| match ok && dims.len() == 1 {
+        true => Ok(()),
+        false => Err(bad(format!("{name} takes {want}, not '{size}'"))),
+    };
+    let edges = match name {
+        "stencil" => grid(&dims, false, false),
+        "torus" => grid(&dims, true, false),
+        "stencil27" => grid(&dims, false, true),
+        "rgg" => one(true, "a number").map(|()| geometric(n, seed))?,
+        "spmv" => one(true, "a number").map(|()| cells(n, seed))?,
+        "fft" => one(n.is_power_of_two(), "a power of two").map(|()| butterfly(n))?,
+        "bt" => one(n.isqrt().pow(2) == n, "a square").map(|()| multipartition(n))?,
+        "cg" => one(n.is_power_of_two(), "a power of two").map(|()| conjugate_gradient(n))?,
+        "lu" => one(n.is_power_of_two(), "a power of two").map(|()| wavefront(n))?,
+        "powerlaw" => one(true, "a number").map(|()| attachment(n, seed))?,
+        _ => {
+            let names: Vec<&str> = PATTERNS.iter().map(|p| p.0).collect();
+            return Err(
+                bad("unknown pattern".into()).advise(format!("one of {}", names.join(", ")))
+            );
+        }
+    };
+    Ok(Graph::from_edges(
+        n,
+        &match shuffle {
+            Some(s) => renumber(n, edges, s),
+            None => edges,
+        },
+    ))
+}
+
+type Edges = Vec<(u32, u32, u64)>;
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn permutation(&mut self, n: usize) -> Vec<u32> {
+        let mut p: Vec<u32> = (0..n as u32).collect();
+        for i in (1..n).rev() {
+            p.swap(i, self.below(i + 1));
+        }
+        p
+    }
+}
+
+fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
+    let p = Random(seed ^ 0xabcd).permutation(n);
+    edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
+}
+
+/// Grid neighbours, the last dimension running fastest.
+fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
+    let n: usize = dims.iter().product();
+    let mut edges = Vec::new();
+    let mut offsets: Vec<Vec<i64>> = vec![vec![]];
+    for _ in dims {
+        offsets = offsets
+            .iter()
+            .flat_map(|o| (-1..=1).map(move |d| [o.as_slice(), &[d]].concat()))
+            .collect();
+    }
+    // One of each pair of opposite offsets: the first non-zero entry is positive.
+    offsets.retain(|o| o.iter().find(|&&d| d != 0) == Some(&1));
+    if !diagonals {
+        offsets.retain(|o| o.iter().filter(|&&d| d != 0).count() == 1);
+    }
+    for v in 0..n {
+        'offset: for offset in &offsets {
+            let (mut rest, mut other, mut stride) = (v, 0, 1);
+            for (&len, &step) in dims.iter().zip(offset).rev() {
+                let mut x = (rest % len) as i64 + step;
+                rest /= len;
+                if x < 0 || x >= len as i64 {
+                    if !periodic || len <= 2 {
+                        continue 'offset;
+                    }
+                    x = x.rem_euclid(len as i64);
+                }
+                other += x as usize * stride;
+                stride *= len;
+            }
+            let far = offset.iter().filter(|&&d| d != 0).count() as u32;
+            let weight = if diagonals { 10u64.pow(3u32.saturating_sub(far)) } else { 1 };
+            edges.push((v as u32, other as u32, weight));
+        }
+    }
+    edges
+}
+
+/// Points in buckets of the unit square: `(x, y)` and the bucket grid.
+fn buckets(n: usize, random: &mut Random) -> (Vec<(f64, f64)>, Vec<Vec<u32>>, usize) {
+    let side = ((n as f64 / 2.0).sqrt().floor() as usize).max(1);
+    let points: Vec<(f64, f64)> = (0..n).map(|_| (random.unit(), random.unit())).collect();
+    let mut grid = vec![Vec::new(); side * side];
+    for (i, &(x, y)) in points.iter().enumerate() {
+        grid[(y * side as f64) as usize * side + (x * side as f64) as usize].push(i as u32);
+    }
+    (points, grid, side)
+}
+
+fn around(cell: usize, side: usize, reach: usize) -> impl Iterator<Item = usize> {
+    let (cx, cy) = (cell % side, cell / side);
+    let span = move |c: usize| c.saturating_sub(reach)..(c + reach + 1).min(side);
+    span(cy).flat_map(move |y| span(cx).map(move |x| y * side + x))
+}
+
+fn geometric(n: usize, seed: u64) -> Edges {
+    let mut random = Random(seed ^ 0x7267_67);
+    let radius = (8.0 / (std::f64::consts::PI * n as f64)).sqrt();
+    let (points, grid, side) = buckets(n, &mut random);
+    let reach = (radius * side as f64).ceil() as usize;
+    let mut edges = Vec::new();
+    for cell in 0..grid.len() {
+        for &i in &grid[cell] {
+            let (x, y) = points[i as usize];
+            for &j in around(cell, side, reach).flat_map(|c| &grid[c]) {
+                let (u, v) = points[j as usize];
+                if i < j && (x - u).powi(2) + (y - v).powi(2) < radius * radius {
+                    edges.push((i, j, 1));
+                }
+            }
+        }
+    }
+    edges
+}
+
+/// Every point of a fine grid belongs to the nearest of n random seeds; parts that share boundary
+/// exchange its length.
+fn cells(n: usize, seed: u64) -> Edges {
+    let mut random = Random(seed ^ 0x73_706d_76);
+    let (points, grid, side) = buckets(n, &mut random);
+    let fine = ((n * 64) as f64).sqrt().ceil() as usize;
+    let nearest = |fx: usize, fy: usize| -> u32 {
+        let (x, y) = ((fx as f64 + 0.5) / fine as f64, (fy as f64 + 0.5) / fine as f64);
+        let cell = (y * side as f64) as usize * side + (x * side as f64) as usize;
+        for reach in 1..=side {
+            let found = around(cell, side, reach)
+                .flat_map(|c| &grid[c])
+                .map(|&i| {
+                    let (u, v) = points[i as usize];
+                    ((x - u).powi(2) + (y - v).powi(2), i)
+                })
+                .min_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((d, i)) = found
+                && (d.sqrt() <= reach as f64 / side as f64 / 2.0 || reach == side)
+            {
+                return i;
+            }
+        }
+        0
+    };
+    let mut owner = vec![0u32; fine * fine];
+    for fy in 0..fine {
+        for fx in 0..fine {
+            owner[fy * fine + fx] = nearest(fx, fy);
+        }
+    }
+    let mut edges = Vec::new();
+    for fy in 0..fine {
+        for fx in 0..fine {
+            let here = owner[fy * fine + fx];
+            for (x, y) in [(fx + 1, fy), (fx, fy + 1)] {
+                if x < fine && y < fine && owner[y * fine + x] != here {
+                    edges.push((here, owner[y * fine + x], 8));
+                }
+            }
+        }
+    }
+    edges
+}
+
+fn butterfly(n: usize) -> Edges {
+    let strides = (0..usize::BITS).map(|k| 1usize << k).take_while(|&s| s < n);
+    strides
+        .flat_map(|s| {
+            (0..n).filter(move |v| v & s == 0).map(move |v| (v as u32, (v ^ s) as u32, 1))
+        })
+        .collect()
+}
+
+/// NAS BT (and SP) 3.4: neighbours in x, y and along the diagonal of a square torus.
+fn multipartition(n: usize) -> Edges {
+    let side = n.isqrt();
+    let at = |x: usize, y: usize| ((y % side) * side + x % side) as u32;
+    let mut edges = Vec::new();
+    for y in 0..side {
+        for x in 0..side {
+            edges.push((at(x, y), at(x + 1, y), 10));
+            edges.push((at(x, y), at(x, y + 1), 10));
+            edges.push((at(x, y), at(x + side - 1, y + 1), 10));
+        }
+    }
+    edges
+}
+
+/// NAS CG 3.4: sums within a row by recursive doubling, then the exchange with the transpose.
+fn conjugate_gradient(n: usize) -> Edges {
+    let log = n.trailing_zeros();
+    let rows = 1usize << (log / 2);
+    let cols = n / rows;
+    let mut edges = Vec::new();
+    for row in 0..rows {
+        for col in 0..cols {
+            let me = row * cols + col;
+            for k in 0..cols.trailing_zeros() {
+                let other = row * cols + (col ^ (1 << k));
+                if me < other {
+                    edges.push((me as u32, other as u32, 10));
+                }
+            }
+            let transpose = if rows == cols {
+                col * cols + row
+            } else {
+                2 * ((me / 2 % rows) * rows + me / 2 / rows) + me % 2
+            };
+            if me < transpose {
+                edges.push((me as u32, transpose as u32, 20));
+            }
+        }
+    }
+    edges
+}
+
+/// NAS LU 3.4: pipelined sweeps over a 2-D mesh, columns at most twice the rows.
+fn wavefront(n: usize) -> Edges {
+    let rows = 1usize << (n.trailing_zeros() / 2);
+    let cols = n / rows;
+    let mut edges = Vec::new();
+    for row in 0..rows {
+        for col in 0..cols {
+            let me = (row * cols + col) as u32;
+            if col + 1 < cols {
+                edges.push((me, me + 1, 10));
+            }
+            if row + 1 < rows {
+                edges.push((me, me + cols as u32, 10 * cols as u64 / rows as u64));
+            }
+        }
+    }
+    edges
+}
+
+/// Barabási and Albert 1999.
+fn attachment(n: usize, seed: u64) -> Edges {
+    let mut random = Random(seed ^ 0x70_6f77);
+    let mut ends: Vec<u32> = vec![0];
+    let mut edges = Vec::new();
+    for v in 1..n as u32 {
+        for _ in 0..4 {
+            let other = ends[random.below(ends.len())];
+            if other != v {
+                edges.push((v, other, 1 + random.below(16) as u64));
+                ends.push(other);
+            }
+        }
+        ends.extend([v; 4]);
+    }
+    edges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_degrees() {
+        assert_eq!(pattern("stencil:32x32").unwrap().edges(), 2 * 32 * 31);
+        assert_eq!(pattern("torus:4x4x4").unwrap().edges(), 3 * 64);
+        assert_eq!(pattern("torus:2x4").unwrap().edges(), 4 + 8);
+        assert_eq!(pattern("stencil27:3x3x3").unwrap().degree(13), 26);
+        assert_eq!(pattern("fft:1024").unwrap().edges(), 5120);
+        assert_eq!(pattern("bt:64").unwrap().degree(0), 6);
+        assert_eq!(pattern("lu:32").unwrap().vertices(), 32);
+        for name in ["rgg", "spmv", "powerlaw", "cg"] {
+            let graph = pattern(&format!("{name}:512")).unwrap();
+            let mean = 2.0 * graph.edges() as f64 / 512.0;
+            assert!((3.0..9.0).contains(&mean), "{name}: {mean}");
+        }
+    }
+
+    #[test]
+    fn seeds_and_shuffles() {
+        assert_eq!(pattern("rgg:200,seed=2").unwrap(), pattern("rgg:200,seed=2").unwrap());
+        assert_ne!(pattern("rgg:200,seed=2").unwrap(), pattern("rgg:200").unwrap());
+        let shuffled = pattern("stencil:8x8,shuffle=3").unwrap();
+        assert_ne!(shuffled, pattern("stencil:8x8").unwrap());
+        assert_eq!(shuffled.total_weight(), 2 * 8 * 7);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "rgg", "rgg:0", "rgg:4x4", "fft:12", "bt:8", "ring:4", "rgg:9,x=1"] {
+            assert_eq!(pattern(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! All metrics of a mapping at once.
+
+use super::congestion;
+use crate::error::{Error, ErrorKind, Result};
+use crate::matrix::SparseMatrix;
+use crate::topology::Topology;
+use serde::Serialize;
+
+/// The metrics of a mapping; field names are those of `rankweave eval --json`.
+///
+/// A *pair* is an ordered pair of different tasks with traffic, an edge of the task graph in the
+/// UMPA paper; the message metrics count each pair once, however many messages it sent. Symbols: C
+/// bytes, σ the mapping, d the distance. Link metrics are absent where the topology has no links.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// WH, hop-bytes: Σ C(i,j)·d(σ(i),σ(j)) (UMPA paper, section II; TopoMatch paper, 3.5).
+    pub hop_bytes: u128,
+    /// TH: Σ d(σ(i),σ(j)) over the pairs (UMPA paper, section II).
+    pub total_hops: u128,
+    /// Mean distance of a pair (GSearch paper: average hops).
+    pub avg_hops: f64,
+    /// Mean distance of a byte (TopoLB paper, section 4: hops per byte).
+    pub hops_per_byte: f64,
+    /// Largest distance of a pair.
+    pub max_dilation: u64,
+    /// SumCom: Σ B(σ(i),σ(j))·C(i,j) (TopoMatch paper, 3.5), with the distance as the cost B of a
+    /// byte: where the topology gives costs they are it, elsewhere it is hops.
+    pub sum_com: u128,
+    /// MaxCom: the largest B(σ(i),σ(j))·C(i,j) of a pair (TopoMatch paper, 3.5).
+    pub max_com: u128,
+    /// MC: largest volume congestion of a link, bytes over bandwidth (UMPA paper, section II).
+    pub mc: Option<f64>,
+    /// MMC: most pairs that share a link (UMPA paper, section II).
+    pub mmc: Option<u64>,
+    /// AC: mean volume congestion of the links in use (UMPA paper, section II).
+    pub ac: Option<f64>,
+    /// AMC: mean number of pairs of the links in use (UMPA paper, section II).
+    pub amc: Option<f64>,
+    /// ICV: bytes between different nodes (UMPA paper, IV-E).
+    pub icv: u64,
+    /// ICM: pairs between different nodes (UMPA paper, IV-E).
+    pub icm: u64,
+    /// MNRV: most bytes that a node receives from others (UMPA paper, IV-E).
+    pub mnrv: u64,
+    /// MNRM: most pairs in which a node receives from others (UMPA paper, IV-E).
+    pub mnrm: u64,
+    /// Time for all traffic at once, in bytes over the bandwidth of a link of bandwidth 1: the
+    /// larger of MC and the most that one slot sends or receives over a link of its own.
+    pub predicted_time: Option<f64>,
+}
+
+/// Evaluates a mapping of the tasks of `matrix`; several tasks may share a slot.
+///
+/// Errors: a mapping with too few or too many entries or with a slot that does not exist; traffic of
+/// 2^64 bytes or more in all.
+pub fn evaluate(
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
+    super::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
+    let bytes: u128 = matrix.entries().map(|(_, _, traffic)| u128::from(traffic.bytes)).sum();
+    if bytes > u128::from(u64::MAX) {
+        return Err(Error::new(
+            ErrorKind::Infeasible,
+            format!("the matrix holds {bytes} bytes, more than 64 bits can count"),
+        )
+        .advise("a matrix scaled down, since only ratios matter to a mapping"));
+    }
+    let mut e = Evaluation {
+        hop_bytes: 0,
+        total_hops: 0,
+        avg_hops: 0.0,
+        hops_per_byte: 0.0,
+        max_dilation: 0,
+        sum_com: 0,
+        max_com: 0,
+        mc: None,
+        mmc: None,
+        ac: None,
+        amc: None,
+        icv: 0,
+        icm: 0,
+        mnrv: 0,
+        mnrm: 0,
+        predicted_time: None,
+    };
+    let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
+    let mut received = vec![(0u64, 0u64); nodes];
+    let mut slot_sends = vec![0u64; topology.slots()];
+    let mut slot_receives = vec![0u64; topology.slots()];
+    let (mut pairs, mut bytes_of_pairs) = (0u64, 0u64);
+    for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
+        let (a, b) = (slot_of_task[i as usize], slot_of_task[j as usize]);
+        let d = topology.distance(a, b);
+        let cost = u128::from(traffic.bytes) * u128::from(d);
+        pairs += 1;
+        bytes_of_pairs += traffic.bytes;
+        e.hop_bytes += cost;
+        e.sum_com += cost;
+        e.max_com = e.max_com.max(cost);
+        e.total_hops += u128::from(d);
+        e.max_dilation = e.max_dilation.max(d);
+        let (from, to) = (topology.node_of(a), topology.node_of(b));
+        if from != to {
+            e.icv += traffic.bytes;
+            e.icm += 1;
+            received[to].0 += traffic.bytes;
+            received[to].1 += 1;
+        }
+        if a != b {
+            slot_sends[a] += traffic.bytes;
+            slot_receives[b] += traffic.bytes;
+        }
+    }
+    if pairs > 0 {
+        e.avg_hops = e.total_hops as f64 / pairs as f64;
+    }
+    if bytes_of_pairs > 0 {
+        e.hops_per_byte = e.hop_bytes as f64 / bytes_of_pairs as f64;
+    }
+    e.mnrv = received.iter().map(|r| r.0).max().unwrap_or(0);
+    e.mnrm = received.iter().map(|r| r.1).max().unwrap_or(0);
+    if let Some(network) = topology.network() {
+        let links = congestion::of_links(matrix, network, slot_of_task);
+        let own = slot_sends.iter().chain(&slot_receives).max().copied().unwrap_or(0);
+        e.predicted_time = Some(links.mc.max(own as f64));
+        (e.mc, e.mmc) = (Some(links.mc), Some(links.mmc));
+        (e.ac, e.amc) = (Some(links.ac), Some(links.amc));
+    }
+    Ok(e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Traffic;
+    use crate::topology::{DistanceMatrix, Grid, Tree, parse};
+    use proptest::prelude::*;
+
+    fn matrix(tasks: usize, entries: &[(u32, u32, u64)]) -> SparseMatrix {
+        let entries: Vec<_> =
+            entries.iter().map(|&(i, j, bytes)| (i, j, Traffic { bytes, messages: 2 })).collect();
+        SparseMatrix::from_entries(tasks, &entries)
+    }
+
+    /// Ring of four, tasks on slots 0, 1, 3, by hand: 0→1 takes link 0+ (10 bytes), 1→2 goes from
+    /// slot 1 to slot 3 upwards over 1+ and 2+ (6 bytes), 2→0 from 3 to 0 over 3+ (4 bytes), 0→2
+    /// back over 0- (1 byte).
+    #[test]
+    fn a_ring_by_hand() {
+        let m = matrix(3, &[(0, 1, 10), (1, 2, 6), (2, 0, 4), (0, 2, 1), (1, 1, 99)]);
+        let ring = Grid::torus(&[4]).unwrap();
+        let e = evaluate(&m, &ring, &[0, 1, 3]).unwrap();
+        assert_eq!(e.hop_bytes, 10 + 2 * 6 + 4 + 1);
+        assert_eq!((e.total_hops, e.max_dilation), (5, 2));
+        assert_eq!((e.avg_hops, e.hops_per_byte), (1.25, 27.0 / 21.0));
+        assert_eq!((e.sum_com, e.max_com), (27, 12));
+        assert_eq!((e.mc, e.mmc), (Some(10.0), Some(1)));
+        assert_eq!((e.ac, e.amc), (Some(27.0 / 5.0), Some(1.0)));
+        assert_eq!((e.icv, e.icm, e.mnrv, e.mnrm), (21, 4, 10, 2));
+        assert_eq!(e.predicted_time, Some(11.0));
+    }
+
+    /// Two nodes of two slots; bandwidth 2 above the nodes. Slots: task 0 and 1 on node 0, 2 and 3
+    /// on node 1.
+    #[test]
+    fn a_tree_by_hand() {
+        let m = matrix(4, &[(0, 1, 8), (0, 2, 6), (1, 2, 2), (3, 0, 5)]);
+        let tree = Tree::regular(&[2, 2], &[10, 1]).unwrap().with_bandwidths(&[2.0, 1.0]).unwrap();
+        let e = evaluate(&m, &tree, &[0, 1, 2, 3]).unwrap();
+        assert_eq!(e.hop_bytes, 8 + 60 + 20 + 50);
+        assert_eq!((e.total_hops, e.max_dilation, e.max_com), (31, 10, 60));
+        // Loads: up 0: 14, up 1: 2, up 3: 5, down 0: 5, down 1: 8, down 2: 8; node 0 up 8/2,
+        // node 1 down 8/2, node 1 up 5/2, node 0 down 5/2.
+        assert_eq!((e.mc, e.mmc), (Some(14.0), Some(2)));
+        let loads = [14.0, 2.0, 5.0, 5.0, 8.0, 8.0, 4.0, 4.0, 2.5, 2.5];
+        assert_eq!(e.ac, Some(loads.iter().sum::<f64>() / 10.0));
+        assert_eq!(e.amc, Some((2 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 1 + 1) as f64 / 10.0));
+        assert_eq!((e.icv, e.icm, e.mnrv, e.mnrm), (13, 3, 8, 2));
+    }
+
+    #[test]
+    fn without_links_there_is_no_congestion() {
+        let table = DistanceMatrix::parse("0 3\n3 0").unwrap();
+        let e = evaluate(&matrix(2, &[(0, 1, 7)]), &table, &[1, 0]).unwrap();
+        assert_eq!((e.hop_bytes, e.mc, e.predicted_time), (21, None, None));
+    }
+
+    #[test]
+    fn sharing_a_slot_costs_nothing_and_silence_is_zero() {
+        let ring = Grid::torus(&[4]).unwrap();
+        let e = evaluate(&matrix(2, &[(0, 1, 7)]), &ring, &[2, 2]).unwrap();
+        assert_eq!((e.hop_bytes, e.icm, e.mc, e.amc), (0, 0, Some(0.0), Some(0.0)));
+        let e = evaluate(&matrix(2, &[]), &ring, &[0, 1]).unwrap();
+        assert_eq!((e.avg_hops, e.hops_per_byte, e.mmc), (0.0, 0.0, Some(0)));
+    }
+
+    #[test]
+    fn wrong_input_is_refused() {
+        let ring = Grid::torus(&[4]).unwrap();
+        assert!(evaluate(&matrix(2, &[]), &ring, &[0]).is_err());
+        assert!(evaluate(&matrix(2, &[]), &ring, &[0, 4]).is_err());
+        let huge = matrix(3, &[(0, 1, u64::MAX), (1, 2, 1)]);
+        let error = evaluate(&huge, &ring, &[0, 1, 2]).unwrap_err();
+        assert!(error.to_string().contains("64 bits"), "{error}");
+        let large = matrix(2, &[(0, 1, u64::MAX)]);
+        let e = evaluate(&large, &ring, &[0, 2]).unwrap();
+        assert_eq!(e.hop_bytes, 2 * u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn json_names_are_those_of_the_command_line() {
+        let ring = Grid::torus(&[2]).unwrap();
+        let e = evaluate(&matrix(2, &[(0, 1, 1)]), &ring, &[0, 1]).unwrap();
+        let text = format!("{e:?}");
+        for name in [
+            "hop_bytes",
+            "total_hops",
+            "avg_hops",
+            "max_dilation",
+            "sum_com",
+            "max_com",
+            "mc",
+            "mmc",
+            "ac",
+            "amc",
+            "icv",
+            "icm",
+            "mnrv",
+            "mnrm",
+        ] {
+            assert!(text.contains(&format!(" {name}: ")), "{name}");
+        }
+    }
+
+    /// All sums once more over dense tables, link by link and node by node.
+    fn naive(dense: &[Vec<u64>], topology: &dyn Topology, mapping: &[usize]) -> [f64; 11] {
+        let n = dense.len();
+        let network = topology.network().unwrap();
+        let mut talks = Vec::new();
+        for i in 0..n {
+            for j in 0..n {
+                if i != j && dense[i][j] > 0 {
+                    talks.push((mapping[i], mapping[j], dense[i][j] as f64));
+                }
+            }
+        }
+        let d = |a, b| topology.distance(a, b) as f64;
+        let mut loads = Vec::new();
+        for link in 0..network.links() {
+            let (mut volume, mut count) = (0.0, 0.0);
+            for &(a, b, bytes) in &talks {
+                let mut on = false;
+                network.route(a, b, &mut |l| on |= l == link);
+                volume += if on { bytes } else { 0.0 };
+                count += f64::from(u8::from(on));
+            }
+            if count > 0.0 {
+                loads.push((volume / network.bandwidth(link), count));
+            }
+        }
+        let used = (loads.len() as f64).max(1.0);
+        let max = |values: Vec<f64>| values.into_iter().fold(0.0, f64::max);
+        let node = |s| topology.node_of(s);
+        let into = |k: usize, weigh: fn(f64) -> f64| -> f64 {
+            talks
+                .iter()
+                .filter(|t| node(t.0) != node(t.1) && node(t.1) == k)
+                .map(|t| weigh(t.2))
+                .sum()
+        };
+        let nodes = 0..64;
+        [
+            talks.iter().map(|t| t.2 * d(t.0, t.1)).sum(),
+            talks.iter().map(|t| d(t.0, t.1)).sum(),
+            max(talks.iter().map(|t| d(t.0, t.1)).collect()),
+            max(talks.iter().map(|t| t.2 * d(t.0, t.1)).collect()),
+            max(loads.iter().map(|l| l.0).collect()),
+            max(loads.iter().map(|l| l.1).collect()),
+            loads.iter().map(|l| l.0).sum::<f64>() / used,
+            loads.iter().map(|l| l.1).sum::<f64>() / used,
+            nodes.clone().map(|k| into(k, |bytes| bytes)).sum(),
+            max(nodes.clone().map(|k| into(k, |bytes| bytes)).collect()),
+            max(nodes.map(|k| into(k, |_| 1.0)).collect()),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn agrees_with_dense_tables(
+            dense in prop::collection::vec(prop::collection::vec(0u64..5, 9), 9),
+            mapping in prop::collection::vec(0usize..12, 9),
+            kind in 0usize..4,
+        ) {
+            let spec = ["torus:4x3", "tree:3:4@1:10", "dragonfly:3x2x2@1:2:3", "fattree:2:3:2@2:1"];
+            let topology = parse(spec[kind]).unwrap();
+            let entries: Vec<(u32, u32, u64)> = (0..81u32)
+                .map(|k| (k / 9, k % 9, dense[k as usize / 9][k as usize % 9]))
+                .collect();
+            let entries: Vec<_> = entries
+                .into_iter()
+                .filter(|e| e.2 > 0)
+                .map(|(i, j, bytes)| (i, j, Traffic { bytes, messages: 1 }))
+                .collect();
+            let m = SparseMatrix::from_entries(9, &entries);
+            let e = evaluate(&m, topology.as_ref(), &mapping).unwrap();
+            let got = [
+                e.hop_bytes as f64, e.total_hops as f64, e.max_dilation as f64, e.max_com as f64,
+                e.mc.unwrap(), e.mmc.unwrap() as f64, e.ac.unwrap(), e.amc.unwrap(),
+                e.icv as f64, e.mnrv as f64, e.mnrm as f64,
+            ];
+            for (got, want) in got.iter().zip(naive(&dense, topology.as_ref(), &mapping)) {
+                prop_assert!((got - want).abs() <= 1e-9 * want.abs().max(1.0), "{got} {want}");
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A topology given as the table of all distances.
+
+use super::Topology;
+use crate::{Error, ErrorKind, Result};
+
+/// Any symmetric table of distances; 4 bytes per pair of slots, as the file that it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DistanceMatrix {
+    label: String,
+    slots: usize,
+    distances: Vec<u32>,
+}
+
+impl DistanceMatrix {
+    /// From rows; all must be as long as there are rows.
+    ///
+    /// Errors: no rows, rows of other lengths, a distance that differs in the two directions, one
+    /// that is not 0 for a slot and itself, one that is 0 for two slots.
+    pub fn new(rows: &[Vec<u32>]) -> Result<DistanceMatrix> {
+        let slots = rows.len();
+        let bad = |what: String| Err(Error::new(ErrorKind::Format, what).advise(EXAMPLE));
+        if slots == 0 {
+            return bad("the distance matrix is empty".into());
+        }
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != slots {
+                return bad(format!("row {i} has {} distances for {slots} slots", row.len()));
+            }
+            for (j, &d) in row.iter().enumerate().take(i + 1) {
+                if d != rows[j][i] {
+                    return bad(format!(
+                        "the distance from {i} to {j} is {d}, that from {j} to {i} is {}",
+                        rows[j][i]
+                    ));
+                }
+                if (d == 0) != (i == j) {
+                    return bad(format!("the distance of slots {i} and {j} is {d}"));
+                }
+            }
+        }
+        Ok(DistanceMatrix {
+            label: format!("distance matrix of {slots} slots"),
+            slots,
+            distances: rows.concat(),
+        })
+    }
+
+    /// Reads one row per line, numbers separated by blanks, commas or semicolons; empty lines and
+    /// those that start with `#` are skipped.
+    ///
+    /// Errors: those of [`DistanceMatrix::new`], and anything that is not a number.
+    pub fn parse(text: &str) -> Result<DistanceMatrix> {
+        let mut rows = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let row: Result<Vec<u32>> = line
+                .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
+                .filter(|word| !word.is_empty())
+                .map(|word| {
+                    word.parse().map_err(|_| {
+                        Error::new(ErrorKind::Format, format!("'{word}' is not a distance"))
+                            .at(format!("line {}", number + 1))
+                            .advise(EXAMPLE)
+                    })
+                })
+                .collect();
+            rows.push(row?);
+        }
+        DistanceMatrix::new(&rows)
+    }
+
+    /// Sets what [`Topology::name`] answers.
+    #[must_use]
+    pub fn with_label(mut self, label: String) -> DistanceMatrix {
+        self.label = label;
+        self
+    }
+}
+
+const EXAMPLE: &str = "n lines of n whole numbers, symmetric, 0 on the diagonal only; for two slots \
+                       at distance 3: lines `0 3` and `3 0`";
+
+impl Topology for DistanceMatrix {
+    fn name(&self) -> String {
+        self.label.clone()
+    }
+
+    fn slots(&self) -> usize {
+        self.slots
+    }
+
+    #[inline]
+    fn distance(&self, a: usize, b: usize) -> u64 {
+        u64::from(self.distances[a * self.slots + b])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_tables() {
+        let matrix = DistanceMatrix::parse("# two slots\n0, 3\n\n3 0\n").unwrap();
+        assert_eq!((matrix.slots(), matrix.distance(0, 1), matrix.distance(1, 1)), (2, 3, 0));
+    }
+
+    #[test]
+    fn refuses_what_is_no_distance() {
+        for (text, what) in [
+            ("", "empty"),
+            ("0 1\n1", "row 1 has 1"),
+            ("0 1\n2 0", "from 1 to 0 is 2"),
+            ("0 0\n0 0", "slots 1 and 0 is 0"),
+            ("1", "slots 0 and 0 is 1"),
+            ("0 x\n1 0", "line 1"),
+            ("0 -1\n-1 0", "'-1'"),
+        ] {
+            let error = DistanceMatrix::parse(text).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("symmetric"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Meshes, tori and hypercubes: slots on an integer grid, one slot per point.
+//!
+//! Slots are numbered as `MPI_Cart_create` numbers ranks: the last coordinate varies fastest. Each
+//! dimension wraps around or not. Messages correct one dimension after the other, the first first,
+//! each the shorter way round (upwards when both are equal): dimension-ordered routing.
+
+use super::{Network, Topology};
+
+/// A grid of slots. Memory: 4 bytes per slot and dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    label: String,
+    dims: Vec<usize>,
+    wrap: Vec<bool>,
+    bandwidths: Vec<f64>,
+    /// Distance in slot numbers of neighbours in each dimension.
+    strides: Vec<usize>,
+    /// Coordinates of all slots, `dims.len()` each.
+    coordinates: Vec<u32>,
+    slot_names: Vec<String>,
+    /// Every dimension has two points: the distance is the number of different bits.
+    binary: bool,
+}
+
+impl Grid {
+    /// A grid whose dimensions wrap around where `wrap` says so.
+    ///
+    /// `None` if there is no dimension, lengths differ, or a dimension is 0, or there are more than
+    /// `u32::MAX` slots. A dimension of one or two points does not wrap: its points are neighbours
+    /// already.
+    pub fn new(dims: &[usize], wrap: &[bool]) -> Option<Grid> {
+        let slots = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+        if dims.is_empty()
+            || dims.len() != wrap.len()
+            || slots == 0
+            || u32::try_from(slots).is_err()
+        {
+            return None;
+        }
+        let mut strides = vec![1; dims.len()];
+        for k in (0..dims.len() - 1).rev() {
+            strides[k] = strides[k + 1] * dims[k + 1];
+        }
+        let coordinates = (0..slots)
+            .flat_map(|s| strides.iter().zip(dims).map(move |(&step, &d)| (s / step % d) as u32))
+            .collect();
+        let wrap: Vec<bool> = wrap.iter().zip(dims).map(|(&w, &d)| w && d > 2).collect();
+        let text: Vec<String> = dims.iter().map(usize::to_string).collect();
+        let kind = if wrap.iter().any(|&w| w) { "torus" } else { "mesh" };
+        Some(Grid {
+            label: format!("{kind}:{}", text.join("x")),
+            dims: dims.to_vec(),
+            bandwidths: vec![1.0; dims.len()],
+            strides,
+            coordinates,
+            slot_names: Vec::new(),
+            binary: dims.iter().all(|&d| d == 2),
+            wrap,
+        })
+    }
+
+    /// A grid that wraps around in every dimension.
+    pub fn torus(dims: &[usize]) -> Option<Grid> {
+        Grid::new(dims, &vec![true; dims.len()])
+    }
+
+    /// A grid that wraps around nowhere.
+    pub fn mesh(dims: &[usize]) -> Option<Grid> {
+        Grid::new(dims, &vec![false; dims.len()])
+    }
+
+    /// A hypercube of 2^`dimensions` slots; `None` for 0 or more than 31 dimensions.
+    pub fn hypercube(dimensions: usize) -> Option<Grid> {
+        if dimensions > 31 {
+            return None;
+        }
+        Some(Grid::mesh(&vec![2; dimensions])?.with_label(format!("hypercube:{dimensions}")))
+    }
+
+    /// Sets the bandwidth of the links of each dimension (Gemini tori differ by dimension); `None`
+    /// unless there is one positive number for each.
+    pub fn with_bandwidths(mut self, bandwidths: &[f64]) -> Option<Grid> {
+        let fits = bandwidths.len() == self.dims.len()
+            && bandwidths.iter().all(|&b| b > 0.0 && b.is_finite());
+        self.bandwidths = bandwidths.to_vec();
+        fits.then_some(self)
+    }
+
+    /// Sets what [`Topology::name`] answers.
+    #[must_use]
+    pub fn with_label(mut self, label: String) -> Grid {
+        self.label = label;
+        self
+    }
+
+    /// Sets the name of every slot.
+    #[must_use]
+    pub fn with_slot_names(mut self, names: Vec<String>) -> Grid {
+        self.slot_names = names;
+        self
+    }
+
+    /// Number of points in each dimension.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// Whether each dimension wraps around; never for one or two points.
+    pub fn wrap(&self) -> &[bool] {
+        &self.wrap
+    }
+
+    /// The point of a slot, one coordinate per dimension.
+    pub fn coordinates(&self, slot: usize) -> &[u32] {
+        let d = self.dims.len();
+        &self.coordinates[slot * d..(slot + 1) * d]
+    }
+
+    /// The slot at a point; `None` outside the grid.
+    pub fn slot_at(&self, point: &[u32]) -> Option<usize> {
+        if point.len() != self.dims.len() {
+            return None;
+        }
+        point.iter().zip(&self.dims).zip(&self.strides).try_fold(0, |slot, ((&x, &d), &step)| {
+            ((x as usize) < d).then_some(slot + x as usize * step)
+        })
+    }
+
+    /// Steps between two coordinates of a dimension.
+    fn along(&self, k: usize, x: u32, y: u32) -> u32 {
+        let direct = x.abs_diff(y);
+        if self.wrap[k] { direct.min(self.dims[k] as u32 - direct) } else { direct }
+    }
+
+    fn link(&self, vertex: usize, k: usize, up: bool) -> usize {
+        2 * (vertex * self.dims.len() + k) + usize::from(up)
+    }
+
+    /// The slot one step up or down from `slot` in dimension `k`.
+    fn step(&self, slot: usize, k: usize, up: bool) -> Option<usize> {
+        let (d, step) = (self.dims[k], self.strides[k]);
+        let x = slot / step % d;
+        match (up, x) {
+            (true, x) if x + 1 < d => Some(slot + step),
+            (true, _) if self.wrap[k] => Some(slot + step - d * step),
+            (false, x) if x > 0 => Some(slot - step),
+            (false, _) if self.wrap[k] => Some(slot + (d - 1) * step),
+            _ => None,
+        }
+    }
+}
+
+impl Topology for Grid {
+    fn name(&self) -> String {
+        self.label.clone()
+    }
+
+    fn slots(&self) -> usize {
+        self.coordinates.len() / self.dims.len()
+    }
+
+    #[inline]
+    fn distance(&self, a: usize, b: usize) -> u64 {
+        if self.binary {
+            return u64::from((a ^ b).count_ones());
+        }
+        let (p, q) = (self.coordinates(a), self.coordinates(b));
+        let mut sum = 0;
+        for (k, (&x, &y)) in p.iter().zip(q).enumerate() {
+            sum += u64::from(self.along(k, x, y));
+        }
+        sum
+    }
+
+    fn as_grid(&self) -> Option<&Grid> {
+        Some(self)
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(self)
+    }
+
+    fn slot_name(&self, slot: usize) -> Option<&str> {
+        self.slot_names.get(slot).map(String::as_str)
+    }
+}
+
+impl Network for Grid {
+    fn vertices(&self) -> usize {
+        self.slots()
+    }
+
+    fn links(&self) -> usize {
+        2 * self.slots() * self.dims.len()
+    }
+
+    fn bandwidth(&self, link: usize) -> f64 {
+        self.bandwidths[link / 2 % self.dims.len()]
+    }
+
+    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {
+        for k in 0..self.dims.len() {
+            for up in [false, true] {
+                if let Some(other) = self.step(vertex, k, up) {
+                    visit(other, self.link(vertex, k, up));
+                }
+            }
+        }
+    }
+
+    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
+        let mut at = from;
+        for k in 0..self.dims.len() {
+            let (x, y) = (self.coordinates(at)[k], self.coordinates(to)[k]);
+            let steps = self.along(k, x, y);
+            let upwards = (y + self.dims[k] as u32 - x) % self.dims[k] as u32;
+            let up = if self.wrap[k] { upwards == steps } else { y > x };
+            for _ in 0..steps {
+                visit(self.link(at, k, up));
+                at = self.step(at, k, up).unwrap_or(at);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_coordinate_varies_fastest() {
+        let grid = Grid::torus(&[2, 3, 4]).unwrap();
+        assert_eq!(grid.slots(), 24);
+        assert_eq!(grid.coordinates(23), [1, 2, 3]);
+        assert_eq!(grid.coordinates(4), [0, 1, 0]);
+        assert_eq!(grid.slot_at(&[1, 0, 2]), Some(14));
+        assert_eq!(grid.slot_at(&[2, 0, 0]), None);
+        assert_eq!(grid.slot_at(&[0, 0]), None);
+    }
+
+    #[test]
+    fn distances_wrap_only_in_tori() {
+        let (torus, mesh) = (Grid::torus(&[8]).unwrap(), Grid::mesh(&[8]).unwrap());
+        assert_eq!((torus.distance(0, 7), mesh.distance(0, 7)), (1, 7));
+        assert_eq!((torus.distance(1, 5), torus.distance(1, 6)), (4, 3));
+        assert_eq!(Grid::hypercube(5).unwrap().distance(0, 0b10110), 3);
+    }
+
+    #[test]
+    fn halfway_round_goes_upwards() {
+        let ring = Grid::torus(&[4]).unwrap();
+        let mut links = Vec::new();
+        ring.route(3, 1, &mut |link| links.push(link));
+        assert_eq!(links, [ring.link(3, 0, true), ring.link(0, 0, true)]);
+    }
+
+    #[test]
+    fn impossible_grids_are_none() {
+        assert!(Grid::mesh(&[]).is_none());
+        assert!(Grid::mesh(&[3, 0]).is_none());
+        assert!(Grid::new(&[3], &[true, false]).is_none());
+        assert!(Grid::mesh(&[1 << 20, 1 << 20]).is_none());
+        assert!(Grid::hypercube(0).is_none() && Grid::hypercube(64).is_none());
+        assert!(Grid::mesh(&[3]).unwrap().with_bandwidths(&[0.0]).is_none());
+    }
+
+    #[test]
+    fn bandwidth_belongs_to_the_dimension() {
+        let grid = Grid::torus(&[4, 4]).unwrap().with_bandwidths(&[2.0, 5.0]).unwrap();
+        let mut seen = Vec::new();
+        grid.route(0, 6, &mut |link| seen.push(grid.bandwidth(link)));
+        assert_eq!(seen, [2.0, 5.0, 5.0]);
+    }
+}

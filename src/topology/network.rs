@@ -1,0 +1,50 @@
+//! The links of a topology and the routes that messages take over them.
+//!
+//! Routes are static: the same pair of slots always uses the same links, as UMPA's congestion
+//! metrics assume (UMPA paper, section II). Where a real network spreads the messages of a pair over
+//! parallel links, they are one link here with the bandwidth of all of them.
+
+/// Links between vertices; vertex `s` is slot `s`, further vertices are switches.
+///
+/// Every connection is two links, one for each direction. Links are numbered from 0; numbers
+/// without a link (at the border of a mesh) may occur and carry nothing.
+pub trait Network: Send + Sync {
+    /// Number of vertices: the slots, then the switches.
+    fn vertices(&self) -> usize;
+
+    /// Upper bound of the link numbers.
+    fn links(&self) -> usize;
+
+    /// Bandwidth of a link relative to the others; positive, 1 where the topology tells nothing.
+    fn bandwidth(&self, link: usize) -> f64;
+
+    /// Visits the outgoing links of a vertex as `(vertex at the other end, link)`, always in the
+    /// same order.
+    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize));
+
+    /// Visits the links from slot `from` to slot `to`, in the order in which a message passes them;
+    /// none if they are the same slot.
+    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize));
+}
+
+/// Hops of every vertex from the nearest of `sources`; `u32::MAX` where none is reachable.
+pub fn breadth_first(network: &dyn Network, sources: &[usize]) -> Vec<u32> {
+    let mut hops = vec![u32::MAX; network.vertices()];
+    let mut queue = std::collections::VecDeque::new();
+    for &source in sources {
+        if hops[source] != 0 {
+            hops[source] = 0;
+            queue.push_back(source);
+        }
+    }
+    while let Some(vertex) = queue.pop_front() {
+        let next = hops[vertex] + 1;
+        network.neighbours(vertex, &mut |other, _| {
+            if hops[other] == u32::MAX {
+                hops[other] = next;
+                queue.push_back(other);
+            }
+        });
+    }
+    hops
+}

@@ -1,0 +1,324 @@
+//! Any network, given by its links: hop distances without a table of all pairs.
+//!
+//! Distances come from breadth-first searches. A slot that hangs on one switch is as far from
+//! anything as that switch plus one, so one row of hops per such switch serves all of its slots.
+//! Rows are computed when they are first asked for and kept, up to [`ROW_BYTES`] in all; beyond that
+//! a few rows are kept and replaced in turn, so huge networks cost time instead of memory.
+
+use super::{Network, Topology};
+use crate::{Error, ErrorKind, Result};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Memory that rows of hops may take in all.
+pub const ROW_BYTES: usize = 256 << 20;
+
+/// Rows that are kept when there is no room for all of them.
+const SPARE_ROWS: usize = 64;
+
+type Row = Arc<[u16]>;
+
+/// An undirected network of slots and switches with the bandwidth of each link.
+#[derive(Debug)]
+pub struct NetworkGraph {
+    label: String,
+    slots: usize,
+    names: Vec<String>,
+    /// Whether messages may pass through slots on their way.
+    slots_forward: bool,
+    offsets: Vec<usize>,
+    neighbours: Vec<u32>,
+    bandwidths: Vec<f64>,
+    /// Where the row of a slot starts, and how many hops the slot is away from there (0 or 1).
+    anchor: Vec<(u32, u16)>,
+    rows: Vec<OnceLock<Row>>,
+    rows_left: AtomicUsize,
+    spare: Mutex<Vec<(usize, Row)>>,
+}
+
+impl NetworkGraph {
+    /// From undirected links `(a, b, bandwidth)`; vertices `0..slots` are the slots, the others up
+    /// to `vertices` switches. Parallel links are one link with the bandwidth of all.
+    ///
+    /// Errors: a vertex that does not exist, a bandwidth that is not positive, slots that cannot
+    /// reach each other, more than 65 534 hops between slots, no slot.
+    pub fn new(
+        slots: usize,
+        vertices: usize,
+        links: &[(u32, u32, f64)],
+        label: String,
+    ) -> Result<NetworkGraph> {
+        NetworkGraph::build(slots, vertices, links, label, true)
+    }
+
+    /// As [`NetworkGraph::new`] for hosts with several adapters: messages do not pass through them.
+    pub fn of_hosts(
+        slots: usize,
+        vertices: usize,
+        links: &[(u32, u32, f64)],
+        label: String,
+    ) -> Result<NetworkGraph> {
+        NetworkGraph::build(slots, vertices, links, label, false)
+    }
+
+    fn build(
+        slots: usize,
+        vertices: usize,
+        links: &[(u32, u32, f64)],
+        label: String,
+        slots_forward: bool,
+    ) -> Result<NetworkGraph> {
+        let bad = |what: String| Err(Error::new(ErrorKind::Format, what));
+        if slots == 0 || slots > vertices || u32::try_from(vertices).is_err() {
+            return bad(format!("a network of {vertices} vertices cannot have {slots} slots"));
+        }
+        let mut directed = Vec::with_capacity(2 * links.len());
+        for &(a, b, bandwidth) in links {
+            if a.max(b) as usize >= vertices {
+                return bad(format!("the link {a}–{b} leaves the {vertices} vertices"));
+            }
+            if bandwidth.is_nan() || bandwidth <= 0.0 || bandwidth.is_infinite() {
+                return bad(format!("the link {a}–{b} has the bandwidth {bandwidth}"));
+            }
+            if a != b {
+                directed.push((a, b, bandwidth));
+                directed.push((b, a, bandwidth));
+            }
+        }
+        directed.sort_by_key(|&(a, b, _)| (a, b));
+        directed.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += next.2;
+            }
+            same
+        });
+        let mut offsets = vec![0usize; vertices + 1];
+        for &(a, _, _) in &directed {
+            offsets[a as usize + 1] += 1;
+        }
+        for v in 0..vertices {
+            offsets[v + 1] += offsets[v];
+        }
+        let mut graph = NetworkGraph {
+            label,
+            slots,
+            names: Vec::new(),
+            slots_forward,
+            neighbours: directed.iter().map(|d| d.1).collect(),
+            bandwidths: directed.iter().map(|d| d.2).collect(),
+            anchor: Vec::new(),
+            rows: (0..vertices).map(|_| OnceLock::new()).collect(),
+            rows_left: AtomicUsize::new(ROW_BYTES / (2 * vertices)),
+            spare: Mutex::new(Vec::new()),
+            offsets,
+        };
+        graph.anchor = (0..slots)
+            .map(|slot| match graph.around(slot) {
+                [only] if graph.around(*only as usize).len() > 1 => (*only, 1),
+                _ => (slot as u32, 0),
+            })
+            .collect();
+        // One search from a slot finds what it cannot reach; its depth bounds all others.
+        let hops = graph.search(0);
+        if let Some(lost) = hops[..slots].iter().position(|&h| h == u32::MAX) {
+            return bad(format!("slot {lost} cannot be reached from slot 0"));
+        }
+        // Twice the largest distance from one vertex bounds all distances.
+        if hops.iter().filter(|&&h| h != u32::MAX).max().is_some_and(|&h| h > 32_766) {
+            return bad("slots of the network are more than 32 766 hops apart".into());
+        }
+        Ok(graph)
+    }
+
+    /// Sets the name of every slot.
+    #[must_use]
+    pub fn with_slot_names(mut self, names: Vec<String>) -> NetworkGraph {
+        self.names = names;
+        self
+    }
+
+    fn around(&self, vertex: usize) -> &[u32] {
+        &self.neighbours[self.offsets[vertex]..self.offsets[vertex + 1]]
+    }
+
+    /// Hops of every vertex from `source`, saturated for a row of 16 bits.
+    fn compute(&self, source: usize) -> Row {
+        self.search(source).into_iter().map(|h| u16::try_from(h).unwrap_or(u16::MAX)).collect()
+    }
+
+    fn search(&self, source: usize) -> Vec<u32> {
+        let mut row = vec![u32::MAX; self.rows.len()];
+        let mut queue = Vec::with_capacity(self.rows.len());
+        row[source] = 0;
+        queue.push(source as u32);
+        let mut head = 0;
+        while let Some(&vertex) = queue.get(head) {
+            head += 1;
+            if vertex as usize != source && !self.slots_forward && (vertex as usize) < self.slots {
+                continue;
+            }
+            let next = row[vertex as usize] + 1;
+            for &other in self.around(vertex as usize) {
+                if row[other as usize] == u32::MAX {
+                    row[other as usize] = next;
+                    queue.push(other);
+                }
+            }
+        }
+        row
+    }
+
+    /// Lets `read` look at the hops from `source`.
+    fn with_row<T>(&self, source: usize, read: impl Fn(&[u16]) -> T) -> T {
+        if let Some(row) = self.rows[source].get() {
+            return read(row);
+        }
+        let reserve = |left: usize| left.checked_sub(1);
+        if self.rows_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).is_ok() {
+            return read(self.rows[source].get_or_init(|| self.compute(source)));
+        }
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, row)) = spare.iter().find(|(kept, _)| *kept == source) {
+            return read(row);
+        }
+        let row = self.compute(source);
+        if spare.len() == SPARE_ROWS {
+            spare.remove(0);
+        }
+        spare.push((source, row.clone()));
+        drop(spare);
+        read(&row)
+    }
+}
+
+impl Topology for NetworkGraph {
+    fn name(&self) -> String {
+        self.label.clone()
+    }
+
+    fn slots(&self) -> usize {
+        self.slots
+    }
+
+    #[inline]
+    fn distance(&self, a: usize, b: usize) -> u64 {
+        if a == b {
+            return 0;
+        }
+        let ((x, out), (y, into)) = (self.anchor[a], self.anchor[b]);
+        // Rows are symmetric; always asking from the lower side halves them.
+        let (x, y) = (x.min(y), x.max(y));
+        let between = if x == y { 0 } else { self.with_row(x as usize, |row| row[y as usize]) };
+        u64::from(out) + u64::from(between) + u64::from(into)
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(self)
+    }
+
+    fn slot_name(&self, slot: usize) -> Option<&str> {
+        self.names.get(slot).map(String::as_str)
+    }
+}
+
+impl Network for NetworkGraph {
+    fn vertices(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn links(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    fn bandwidth(&self, link: usize) -> f64 {
+        self.bandwidths[link]
+    }
+
+    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {
+        for (k, &other) in self.around(vertex).iter().enumerate() {
+            visit(other as usize, self.offsets[vertex] + k);
+        }
+    }
+
+    /// A shortest way. Of several next vertices, the destination picks one by its number, as
+    /// forwarding tables of fat trees spread destinations over the uplinks.
+    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
+        let (anchor, above) = self.anchor[to];
+        let way = self.with_row(anchor as usize, |row| {
+            let hops = |v: usize| if v == to { 0 } else { u32::from(row[v]) + u32::from(above) };
+            let (mut at, mut way) = (from, Vec::new());
+            while at != to {
+                let around = self.around(at);
+                let nearer = |k: &usize| {
+                    let other = around[*k] as usize;
+                    hops(other) + 1 == hops(at)
+                        && (self.slots_forward || other == to || other >= self.slots)
+                };
+                let choices = (0..around.len()).filter(nearer).count().max(1);
+                let Some(k) = (0..around.len()).filter(nearer).nth(to % choices) else { break };
+                way.push(self.offsets[at] + k);
+                at = around[k] as usize;
+            }
+            way
+        });
+        way.into_iter().for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two switches (4, 5) with two slots each and a doubled link between them.
+    fn pair() -> NetworkGraph {
+        let links = [(0, 4, 1.0), (1, 4, 1.0), (2, 5, 1.0), (3, 5, 1.0), (4, 5, 2.0), (5, 4, 2.0)];
+        NetworkGraph::new(4, 6, &links, "pair".into()).unwrap()
+    }
+
+    #[test]
+    fn slots_share_the_row_of_their_switch() {
+        let net = pair();
+        assert_eq!((net.distance(0, 1), net.distance(0, 2), net.distance(3, 3)), (2, 3, 0));
+        assert_eq!(net.rows.iter().filter(|r| r.get().is_some()).count(), 1);
+    }
+
+    #[test]
+    fn parallel_links_add_up() {
+        let net = pair();
+        let mut seen = Vec::new();
+        net.route(0, 3, &mut |link| seen.push(net.bandwidth(link)));
+        assert_eq!(seen, [1.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn spare_rows_answer_the_same() {
+        let links: Vec<(u32, u32, f64)> = (0..99).map(|v| (v, v + 1, 1.0)).collect();
+        let line = NetworkGraph::new(100, 100, &links, String::new()).unwrap();
+        line.rows_left.store(3, Ordering::Relaxed);
+        for a in 0..100 {
+            for b in 0..100 {
+                assert_eq!(line.distance(a, b), a.abs_diff(b) as u64);
+            }
+        }
+        assert_eq!(line.rows.iter().filter(|r| r.get().is_some()).count(), 3);
+        assert!(line.spare.lock().unwrap().len() <= SPARE_ROWS);
+    }
+
+    #[test]
+    fn two_slots_on_one_link() {
+        let net = NetworkGraph::new(2, 2, &[(0, 1, 1.0)], String::new()).unwrap();
+        assert_eq!(net.distance(0, 1), 1);
+    }
+
+    #[test]
+    fn broken_networks_are_refused() {
+        let new = |slots, vertices, links: &[(u32, u32, f64)]| {
+            NetworkGraph::new(slots, vertices, links, String::new()).unwrap_err().to_string()
+        };
+        assert!(new(0, 0, &[]).contains("0 slots"));
+        assert!(new(3, 3, &[(0, 1, 1.0)]).contains("slot 2 cannot be reached"));
+        assert!(new(2, 2, &[(0, 5, 1.0)]).contains("leaves"));
+        assert!(new(2, 2, &[(0, 1, 0.0)]).contains("bandwidth"));
+    }
+}

@@ -1,0 +1,195 @@
+//! InfiniBand fabrics as `ibnetdiscover` prints them. Slots are hosts.
+//!
+//! Every adapter (`Ca`) is a host; adapters whose description starts with the same name (`"n101
+//! HCA-1"`, `"n101 HCA-2"`) are one host with several links. Switches and routers are switches.
+//! Bandwidths come from width and speed (`4xHDR`), in Gbit/s; links without them count as 1.
+
+use super::{in_line, read_text};
+use crate::topology::{NetworkGraph, Topology};
+use crate::{Error, ErrorKind, Result};
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
+    let network = parse(&read_text(path)?, format!("ib:{path}"));
+    let network = network.map_err(|e| {
+        let place = e.place().map_or(path.to_string(), |p| format!("{path}, {p}"));
+        e.at(place)
+    })?;
+    Ok(Box::new(network))
+}
+
+/// Collects vertices by their quoted identifiers.
+#[derive(Default)]
+struct Fabric {
+    /// Number of each adapter or switch.
+    devices: HashMap<String, usize>,
+    /// Host name of an adapter, `None` for a switch.
+    hosts: Vec<Option<String>>,
+    links: HashSet<[(usize, u32); 2]>,
+    speeds: Vec<(usize, usize, f64)>,
+}
+
+impl Fabric {
+    fn device(&mut self, id: &str, comment: Option<&str>) -> usize {
+        let next = self.hosts.len();
+        let number = *self.devices.entry(id.to_string()).or_insert(next);
+        if number == next {
+            self.hosts.push(None);
+        }
+        if id.starts_with("H-") {
+            let name = comment.and_then(|text| text.split_whitespace().next());
+            let host = &mut self.hosts[number];
+            if host.is_none() || name.is_some() {
+                *host = Some(name.unwrap_or(id).to_string());
+            }
+        }
+        number
+    }
+}
+
+/// What stands between the first two quotes of a text, and what follows them.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    text.split_once('"')?.1.split_once('"')
+}
+
+fn parse(text: &str, label: String) -> Result<NetworkGraph> {
+    let mut fabric = Fabric::default();
+    let mut current = None;
+    for (number, line) in text.lines().enumerate() {
+        let at = number + 1;
+        let line = line.trim();
+        let head = line.split_whitespace().next().unwrap_or("");
+        if let "Switch" | "Ca" | "Rt" = head {
+            let (id, rest) =
+                quoted(line).ok_or_else(|| in_line(at, format!("{head} has no \"identifier\"")))?;
+            current = Some(fabric.device(id, quoted(rest).map(|(name, _)| name)));
+        } else if let Some(port) = line.strip_prefix('[') {
+            let own = current.ok_or_else(|| in_line(at, "a port before any Switch or Ca"))?;
+            let port_number = |text: &str| {
+                let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<u32>().map_err(|_| in_line(at, "a port has no number"))
+            };
+            let own_port = port_number(port)?;
+            let (id, rest) = quoted(port)
+                .ok_or_else(|| in_line(at, "a port has no \"identifier\" of a peer"))?;
+            let peer_port = port_number(rest.trim_start().trim_start_matches('['))?;
+            let (facts, comment) = rest.split_once('#').unwrap_or((rest, ""));
+            let peer = fabric.device(id, quoted(comment).map(|(name, _)| name));
+            let mut ends = [(own, own_port), (peer, peer_port)];
+            ends.sort_unstable();
+            if fabric.links.insert(ends) {
+                let speed = comment.split_whitespace().chain(facts.split_whitespace());
+                fabric.speeds.push((own, peer, speed.filter_map(gbits).next().unwrap_or(1.0)));
+            }
+        }
+    }
+    build(fabric, label)
+}
+
+/// The bandwidth of `4xHDR` in Gbit/s.
+fn gbits(word: &str) -> Option<f64> {
+    let (width, speed) = word.trim_matches(['(', ')', ',']).split_once('x')?;
+    let lane = match speed {
+        "SDR" => 2.0,
+        "DDR" => 4.0,
+        "QDR" => 8.0,
+        "FDR10" => 10.0,
+        "FDR" => 13.64,
+        "EDR" => 25.0,
+        "HDR" => 50.0,
+        "NDR" => 100.0,
+        "XDR" => 200.0,
+        _ => return None,
+    };
+    Some(width.parse::<u32>().ok().filter(|&w| w > 0)? as f64 * lane)
+}
+
+/// Numbers hosts in the order of their first adapter, then the switches.
+fn build(fabric: Fabric, label: String) -> Result<NetworkGraph> {
+    let mut slot_of_host: HashMap<&str, u32> = HashMap::new();
+    let mut names = Vec::new();
+    for host in fabric.hosts.iter().flatten() {
+        slot_of_host.entry(host).or_insert_with(|| {
+            names.push(host.clone());
+            names.len() as u32 - 1
+        });
+    }
+    if names.is_empty() {
+        return Err(Error::new(ErrorKind::Format, "the fabric has no hosts (lines `Ca …`)"));
+    }
+    let mut switches = names.len() as u32;
+    let vertex: Vec<u32> = fabric
+        .hosts
+        .iter()
+        .map(|host| match host {
+            Some(host) => slot_of_host[host.as_str()],
+            None => {
+                switches += 1;
+                switches - 1
+            }
+        })
+        .collect();
+    let links: Vec<(u32, u32, f64)> =
+        fabric.speeds.iter().map(|&(a, b, speed)| (vertex[a], vertex[b], speed)).collect();
+    Ok(NetworkGraph::of_hosts(names.len(), switches as usize, &links, label)?
+        .with_slot_names(names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two leaf switches below one spine with two cables each; n1 has two adapters.
+    const FABRIC: &str = r#"
+vendid=0x0
+switchguid=0xa1(a1)
+Switch	8 "S-a1"	# "leaf1" base port 0 lid 1 lmc 0
+[1]	"H-01"[1](01)	# "n1 HCA-1" lid 4 4xHDR
+[2]	"H-02"[1](02)	# "n2 HCA-1" lid 5 4xHDR
+[7]	"S-c1"[1]	# "spine" lid 9 4xNDR
+[8]	"S-c1"[2]	# "spine" lid 9 4xNDR
+
+Switch	8 "S-b1"	# "leaf2" base port 0 lid 2 lmc 0
+[1]	"H-03"[1](03)	# "n3 HCA-1" lid 6 4xHDR
+[2]	"H-11"[1](11)	# "n1 HCA-2" lid 7 4xHDR
+[8]	"S-c1"[3]	# "spine" lid 9 4xNDR
+
+caguid=0x01
+Ca	1 "H-01"	# "n1 HCA-1"
+[1](01)	"S-a1"[1]	# lid 4 lmc 0 "leaf1" lid 1 4xHDR
+"#;
+
+    #[test]
+    fn hosts_of_several_adapters_are_one_slot() {
+        let net = parse(FABRIC, String::new()).unwrap();
+        assert_eq!(net.slots(), 3);
+        assert_eq!([net.slot_name(0), net.slot_name(2)], [Some("n1"), Some("n3")]);
+        // n1 reaches n3 over its second adapter, n2 only over the spine.
+        assert_eq!((net.distance(0, 1), net.distance(0, 2)), (2, 2));
+        assert_eq!(net.distance(1, 2), 4);
+    }
+
+    #[test]
+    fn parallel_cables_add_their_speed() {
+        let net = parse(FABRIC, String::new()).unwrap();
+        let network = net.network().unwrap();
+        let mut seen = Vec::new();
+        network.route(1, 2, &mut |link| seen.push(network.bandwidth(link)));
+        assert_eq!(seen, [200.0, 800.0, 400.0, 200.0]);
+    }
+
+    #[test]
+    fn wrong_files_are_named() {
+        for (text, what) in [
+            ("", "no hosts"),
+            ("[1] \"H-1\"[1]", "line 1"),
+            ("Switch 8", "identifier"),
+            ("Switch 8 \"S-1\"\n[x] \"H-1\"[1]", "line 2"),
+            ("Switch 8 \"S-1\"\n[1] nothing", "line 2"),
+            ("Ca 1 \"H-1\" # \"a\"\nCa 1 \"H-2\" # \"b\"", "cannot be reached"),
+        ] {
+            let error = parse(text, String::new()).unwrap_err().to_string();
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The topologies that `--topology` takes, from their text to a [`Topology`].
+//!
+//! One function per kind, in a table; every error says what is wrong, where, and shows a right one.
+
+mod fabric;
+mod graph_file;
+mod hostlist;
+mod machine;
+mod scotch;
+mod shapes;
+mod slurm;
+mod slurm_yaml;
+
+pub use hostlist::expand as expand_hostlist;
+
+use super::{DistanceMatrix, Topology};
+use crate::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Largest number of slots that a description may ask for.
+pub(super) const MAX_SLOTS: usize = 1 << 27;
+
+/// A kind of topology: its name before the colon, an example of right syntax, its reader.
+struct Kind {
+    name: &'static str,
+    example: &'static str,
+    read: fn(&str) -> Result<Box<dyn Topology>>,
+}
+
+/// All kinds, in the order in which errors list them.
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "tree",
+        example: "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)",
+        read: shapes::tree,
+    },
+    Kind {
+        name: "torus",
+        example: "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)",
+        read: shapes::torus,
+    },
+    Kind { name: "mesh", example: "mesh:32x32", read: shapes::mesh },
+    Kind { name: "hypercube", example: "hypercube:10", read: shapes::hypercube },
+    Kind {
+        name: "dragonfly",
+        example: "dragonfly:9x4x2 (groups x routers x hosts) or dragonfly:9x4x2@1:1:2",
+        read: shapes::dragonfly,
+    },
+    Kind {
+        name: "fattree",
+        example: "fattree:18:18:36 (hosts, leaf switches, pods), fattree:16:8:4@2:1 \
+                  (oversubscribed 2:1 at the leaf switches) or fattree:k=16",
+        read: shapes::fat_tree,
+    },
+    Kind {
+        name: "hwloc",
+        example: "hwloc:machine.xml (one slot for each PU)",
+        read: machine::hwloc_pus,
+    },
+    Kind {
+        name: "hwloc-cores",
+        example: "hwloc-cores:machine.xml (one slot for each core)",
+        read: machine::hwloc_cores,
+    },
+    Kind {
+        name: "hwloc-synthetic",
+        example: "hwloc-synthetic:\"pack:2 core:8 pu:1\"",
+        read: machine::hwloc_synthetic,
+    },
+    Kind {
+        name: "scotch",
+        example: "scotch:machine.tgt with a line such as `tleaf 3 2 100 16 10 2 1`",
+        read: scotch::read,
+    },
+    Kind {
+        name: "slurm",
+        example: "slurm:topology.conf or slurm:topology.yaml",
+        read: slurm::read,
+    },
+    Kind { name: "ib", example: "ib:ibnetdiscover.txt", read: fabric::read },
+    Kind {
+        name: "graph",
+        example: "graph:network.graph (METIS; vertices of weight 0 are switches)",
+        read: graph_file::read,
+    },
+    Kind { name: "dist", example: "dist:distances.txt", read: distances },
+];
+
+/// Reads a topology as `--topology` takes it: `kind:description`, or a tree in the shorthand of
+/// process mapping tools, `4:8:8` or `4:8:8/1:10:100`.
+///
+/// Errors: an unknown kind, a description that is not one of its kind, a file that cannot be read;
+/// all with an example of right syntax.
+pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
+    let spec = spec.trim();
+    if spec.starts_with(|c: char| c.is_ascii_digit()) {
+        return shapes::tree(spec).map_err(|e| placed(e, spec, KINDS[0].example));
+    }
+    let (name, description) = spec.split_once(':').unwrap_or((spec, ""));
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        return Err(Error::new(ErrorKind::Usage, format!("unknown topology '{name}'"))
+            .at(format!("--topology {spec}"))
+            .advise(format!("one of {}; such as {}", names.join(", "), KINDS[0].example)));
+    };
+    (kind.read)(description.trim()).map_err(|e| placed(e, spec, kind.example))
+}
+
+/// Adds place and example where an error has none.
+fn placed(error: Error, spec: &str, example: &str) -> Error {
+    let error = match error.place() {
+        Some(place) => {
+            let place = format!("{place}, --topology {spec}");
+            error.at(place)
+        }
+        None => error.at(format!("--topology {spec}")),
+    };
+    error.advise(example)
+}
+
+/// An error about the description itself.
+fn usage(what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, what)
+}
+
+/// An error in a line (from 1) of a file.
+fn in_line(line: usize, what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Format, what).at(format!("line {line}"))
+}
+
+/// The text of a topology file.
+fn read_text(path: &str) -> Result<String> {
+    if path.is_empty() {
+        return Err(usage("the name of the file is missing"));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|e| Error::io("cannot read the topology", Path::new(path), &e))?;
+    String::from_utf8(bytes).map_err(|_| {
+        Error::new(ErrorKind::Format, "the topology file is not text").at(path.to_string())
+    })
+}
+
+fn distances(path: &str) -> Result<Box<dyn Topology>> {
+    let matrix = DistanceMatrix::parse(&read_text(path)?)?;
+    Ok(Box::new(matrix.with_label(format!("dist:{path}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_kinds_and_show_an_example() {
+        for (spec, what) in [
+            ("", "unknown topology ''"),
+            ("ring:8", "fattree"),
+            ("tree:", "tree:2:16:32@1:10:100"),
+            ("torus:0x4", "torus:16x16x16"),
+            ("hwloc:/nonexistent.xml", "/nonexistent.xml"),
+            ("dist:", "name of the file"),
+        ] {
+            let error = parse(spec).err().unwrap().to_string();
+            assert!(error.contains(what) && error.contains("try:"), "{spec}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_kind_fails_on_rubbish_without_panic() {
+        for kind in KINDS {
+            for rubbish in ["", ":", "x", "1", "-1", "1:", "0", "99999999999999999999", "1@", "é"]
+            {
+                let spec = format!("{}:{rubbish}", kind.name);
+                if let Ok(topology) = parse(&spec) {
+                    assert!(topology.slots() > 0, "{spec}");
+                }
+            }
+        }
+    }
+}

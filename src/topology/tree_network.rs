@@ -1,0 +1,127 @@
+//! A tree as a network: one link up and one down between every group and the group above it.
+//!
+//! Vertices are the slots, then the groups of each inner level from the inside out, then the root.
+//! Several physical uplinks of a group are one link with their bandwidth together.
+
+use super::{Network, Topology, Tree};
+
+/// Who is above and below whom; kept with the tree.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Shape {
+    /// First vertex of the groups of each level; that of the slots is 0.
+    first: Vec<usize>,
+    /// Parent of every vertex but the root.
+    parent: Vec<u32>,
+    /// Children of every inner vertex: `children[offsets[v - slots]..offsets[v - slots + 1]]`.
+    offsets: Vec<usize>,
+    children: Vec<u32>,
+    /// Bandwidth of the links above the groups of each level, the slots' own level last.
+    pub(super) bandwidths: Vec<f64>,
+}
+
+impl Shape {
+    /// From nested groups, the outermost level first and the slots last.
+    pub(super) fn new(groups: &[Vec<u32>]) -> Shape {
+        let mut first = vec![0; groups.len()];
+        let mut next = 0;
+        for (level, row) in groups.iter().enumerate().rev() {
+            first[level] = next;
+            next += row.iter().max().map_or(0, |&m| m as usize + 1);
+        }
+        let root = next;
+        let slots = groups.last().map_or(0, Vec::len);
+        let mut parent = vec![root as u32; root];
+        for (level, row) in groups.iter().enumerate().skip(1) {
+            for (&group, &above) in row.iter().zip(&groups[level - 1]) {
+                parent[first[level] + group as usize] = (first[level - 1] + above as usize) as u32;
+            }
+        }
+        let mut offsets = vec![0usize; root + 2 - slots];
+        for &above in &parent {
+            offsets[above as usize - slots + 1] += 1;
+        }
+        for k in 1..offsets.len() {
+            offsets[k] += offsets[k - 1];
+        }
+        let mut cursor = offsets.clone();
+        let mut children = vec![0; root];
+        for (vertex, &above) in parent.iter().enumerate() {
+            let at = &mut cursor[above as usize - slots];
+            children[*at] = vertex as u32;
+            *at += 1;
+        }
+        Shape { first, parent, offsets, children, bandwidths: vec![1.0; groups.len()] }
+    }
+}
+
+impl Network for Tree {
+    fn vertices(&self) -> usize {
+        self.shape().parent.len() + 1
+    }
+
+    fn links(&self) -> usize {
+        2 * self.shape().parent.len()
+    }
+
+    fn bandwidth(&self, link: usize) -> f64 {
+        let shape = self.shape();
+        let level = shape.first.iter().position(|&first| first <= link / 2);
+        level.and_then(|l| shape.bandwidths.get(l)).copied().unwrap_or(1.0)
+    }
+
+    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {
+        let shape = self.shape();
+        if let Some(&parent) = shape.parent.get(vertex) {
+            visit(parent as usize, 2 * vertex);
+        }
+        if let Some(inner) = vertex.checked_sub(self.slots()) {
+            for &child in &shape.children[shape.offsets[inner]..shape.offsets[inner + 1]] {
+                visit(child as usize, 2 * child as usize + 1);
+            }
+        }
+    }
+
+    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
+        let first = &self.shape().first;
+        let Some(top) = (0..self.levels()).find(|&l| self.groups(l)[from] != self.groups(l)[to])
+        else {
+            return;
+        };
+        for level in (top..self.levels()).rev() {
+            visit(2 * (first[level] + self.groups(level)[from] as usize));
+        }
+        for (level, first) in first.iter().enumerate().skip(top) {
+            visit(2 * (first + self.groups(level)[to] as usize) + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::breadth_first;
+
+    #[test]
+    fn routes_climb_to_the_common_group() {
+        let tree = Tree::regular(&[2, 2], &[4, 2]).unwrap();
+        // Slots 0..4, groups 4 and 5, root 6.
+        assert_eq!((tree.vertices(), tree.links()), (7, 12));
+        let route = |a, b| {
+            let mut links = Vec::new();
+            tree.route(a, b, &mut |link| links.push(link));
+            links
+        };
+        assert_eq!(route(0, 1), [0, 3]);
+        assert_eq!(route(0, 3), [0, 8, 11, 7]);
+        assert!(route(2, 2).is_empty());
+        assert_eq!(breadth_first(&tree, &[0]), [0, 2, 4, 4, 1, 3, 2]);
+    }
+
+    #[test]
+    fn bandwidths_belong_to_levels() {
+        let tree = Tree::regular(&[2, 2], &[4, 2]).unwrap().with_bandwidths(&[8.0, 3.0]).unwrap();
+        let mut seen = Vec::new();
+        tree.route(0, 3, &mut |link| seen.push(tree.bandwidth(link)));
+        assert_eq!(seen, [3.0, 8.0, 8.0, 3.0]);
+    }
+}
