@@ -49,10 +49,9 @@ macro_rules! entry_points {
         /// Number of entry points.
         pub const COUNT: usize = [$($index),*].len();
 
-        /// Names of the real functions in Open MPI and the MPI-5 ABI, and in MPICH.
-        pub static NAMES: [[&std::ffi::CStr; 2]; COUNT] =
-            [$([$crate::slots::c_name(concat!($open_mpi, "\0")),
-                $crate::slots::c_name(concat!($mpich, "\0"))]),*];
+        /// Names of the real functions, two for each entry point: in Open MPI and the MPI-5 ABI, and
+        /// in MPICH. One text, so that the loader has no pointers to relocate.
+        const NAMES: &str = concat!($($open_mpi, "\0", $mpich, "\0"),*);
 
         mod exported {
             $($crate::slots::entry_point!($index [$($name)*]);)*
@@ -96,11 +95,60 @@ unsafe extern "C" fn unresolved<const INDEX: usize>() {
     )
 }
 
-const fn c_name(text: &str) -> &std::ffi::CStr {
-    match std::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => c"",
+/// Where each name starts in [`NAMES`].
+static OFFSETS: [u32; 2 * COUNT + 1] = offsets();
+
+const fn offsets() -> [u32; 2 * COUNT + 1] {
+    let bytes = NAMES.as_bytes();
+    let mut offsets = [0; 2 * COUNT + 1];
+    let (mut i, mut name) = (0, 1);
+    while i < bytes.len() {
+        if bytes[i] == 0 {
+            offsets[name] = i as u32 + 1;
+            name += 1;
+        }
+        i += 1;
     }
+    offsets
+}
+
+/// Name of the real function behind an entry point.
+fn real_name(index: usize, mpich: bool) -> &'static std::ffi::CStr {
+    let name = 2 * index + usize::from(mpich);
+    let range = OFFSETS[name] as usize..OFFSETS[name + 1] as usize;
+    NAMES
+        .as_bytes()
+        .get(range)
+        .and_then(|bytes| std::ffi::CStr::from_bytes_with_nul(bytes).ok())
+        .unwrap_or_default()
+}
+
+/// Number of the entry point whose real function is `P` + `wanted` + `suffix`, from `first` on.
+// Evaluated by the compiler only: a wrong name does not build.
+#[allow(clippy::panic)]
+pub const fn number(wanted: &str, suffix: &str, first: usize) -> usize {
+    let (names, wanted, suffix) = (NAMES.as_bytes(), wanted.as_bytes(), suffix.as_bytes());
+    let offsets = offsets();
+    let mut index = first;
+    while index < COUNT {
+        let start = offsets[2 * index] as usize + 1;
+        let length = offsets[2 * index + 1] as usize - start - 1;
+        if length == wanted.len() + suffix.len() {
+            let mut i = 0;
+            while i < length {
+                let letter = if i < wanted.len() { wanted[i] } else { suffix[i - wanted.len()] };
+                if names[start + i] != letter {
+                    break;
+                }
+                i += 1;
+            }
+            if i == length {
+                return index;
+            }
+        }
+        index += 1;
+    }
+    panic!("no entry point of this name in calls.tbl")
 }
 
 /// Number of the entry point of Fortran call `number` in a binding.
@@ -196,7 +244,7 @@ fn real(index: usize) -> Option<*const ()> {
         return Some(known);
     }
     let mpich = library::get()?.family == library::Family::Mpich;
-    let name = NAMES[index][usize::from(mpich)];
+    let name = real_name(index, mpich);
     let mut address = 0;
     if crate::config::chain() && index < C_COUNT {
         // The name without its P: the next tool's wrapper or the library's own MPI_X.
@@ -266,24 +314,6 @@ pub unsafe fn next<F: Copy>(index: usize) -> F {
 }
 
 /// Number within its Fortran block of the call whose mpif.h name is `name`.
-// Evaluated by the compiler only: a wrong name does not build.
-#[allow(clippy::panic)]
 pub const fn fortran_number(name: &str) -> usize {
-    let wanted = name.as_bytes();
-    let mut number = 0;
-    while number < FORTRAN_COUNT {
-        // Real names read `pmpi_x_`.
-        let real = NAMES[C_COUNT + number][0].to_bytes();
-        if real.len() == wanted.len() + 2 {
-            let mut i = 0;
-            while i < wanted.len() && real[i + 1] == wanted[i] {
-                i += 1;
-            }
-            if i == wanted.len() {
-                return number;
-            }
-        }
-        number += 1;
-    }
-    panic!("no Fortran entry point of this name")
+    number(name, "_", C_COUNT) - C_COUNT
 }

@@ -39,5 +39,5 @@ pub fn replace<A: Abi>(comm: Option<A::Comm>) {
 
 /// Address of the replacement's Fortran handle, if the world is replaced.
 pub fn replacement_in_fortran() -> Option<*mut c_int> {
-    (REPLACEMENT.load(Ordering::Relaxed) != 0).then(|| IN_FORTRAN.as_ptr())
+    (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(IN_FORTRAN.as_ptr())
 }
