@@ -9,11 +9,13 @@
 
 pub mod decide;
 pub mod error;
+#[cfg(feature = "cli")]
 pub mod formats;
 pub mod mapping;
 pub mod matrix;
 pub mod metrics;
 pub mod options;
+#[cfg(feature = "cli")]
 pub mod report;
 pub mod store;
 pub mod topology;

@@ -1,6 +1,121 @@
 //! The command line: parses arguments, calls the library, prints.
+//!
+//! One file per command, each with its arguments (documented for help and man page) and a function
+//! that does it. Data goes to standard output, messages to standard error. Exit codes: 0 done,
+//! 1 nothing to gain or nothing found, 2 usage or I/O error; `run` ends with the program's own.
+
+mod documents;
+mod environment;
+mod eval;
+mod exchange;
+mod instance;
+mod map;
+mod output;
+mod run;
+mod select;
+mod settings_args;
+mod show;
+mod stored;
+mod topo;
+
+use crate::error::{ErrorKind, Result};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+pub use run::{Found, Launcher, Plan, plan};
+
+/// How a command ended, other than by an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what it was asked for.
+    Done,
+    /// Nothing was found, or nothing is to be gained.
+    Nothing,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave run -- mpirun -n 64 ./app input      first launch: record who talks to whom
+  rankweave run -- mpirun -n 64 ./app input      next launch: ranks placed by it
+  rankweave show                                 the newest matrix as a picture in the terminal
+  rankweave report --html app.html               the same and more, as one HTML file
+  rankweave export --to csv --out app.csv        the matrix for a spreadsheet or pandas
+
+Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
+'run' ends with the exit code of the program it runs.";
+
+const LONG_ABOUT: &str = "\
+Records which ranks of an MPI program talk to each other, and places them so that those that talk \
+much sit close in the machine. The program is not changed, recompiled or linked anew: a library is \
+preloaded into its processes.";
+
+/// Places the ranks of MPI programs by who talks to whom
+#[derive(Debug, Parser)]
+#[command(
+    name = "rankweave",
+    version,
+    about,
+    before_long_help = EXAMPLES,
+    long_about = LONG_ABOUT,
+    after_help = "'rankweave COMMAND --help' explains a command, 'rankweave --help' starts with examples.",
+    after_long_help = "'rankweave COMMAND --help' explains a command.",
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Show(show::Args),
+    Map(map::Args),
+    Eval(eval::Args),
+    Topo(topo::Args),
+    List(stored::ListArgs),
+    Rm(stored::RemoveArgs),
+    Import(exchange::ImportArgs),
+    Export(exchange::ExportArgs),
+    Env(environment::Args),
+    Completions(documents::CompletionsArgs),
+    Man(documents::ManArgs),
+}
+
+impl Command {
+    fn execute(self) -> Result<Exit> {
+        match self {
+            Command::Run(args) => args.execute(),
+            Command::Show(args) => args.execute(),
+            Command::Map(args) => args.execute(),
+            Command::Eval(args) => args.execute(),
+            Command::Topo(args) => args.execute(),
+            Command::List(args) => args.execute(),
+            Command::Rm(args) => args.execute(),
+            Command::Import(args) => args.execute(),
+            Command::Export(args) => args.execute(),
+            Command::Env(args) => args.execute(),
+            Command::Completions(args) => args.execute(),
+            Command::Man(args) => args.execute(),
+        }
+    }
+}
+
+/// The definition of the command line, for help, man page and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
 
 /// Entry point of the `rankweave` command.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    match Cli::parse().command.execute() {
+        Ok(Exit::Done) => ExitCode::SUCCESS,
+        Ok(Exit::Nothing) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("rankweave: {error}");
+            ExitCode::from(if error.kind() == ErrorKind::NotFound { 1 } else { 2 })
+        }
+    }
 }

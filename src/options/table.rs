@@ -8,6 +8,7 @@ use super::settings::{Collectives, Mode, Settings, Slots};
 use crate::error::{Error, ErrorKind, Result};
 
 /// One option: how it is spelled, what it means, how it is read.
+#[derive(Debug)]
 pub struct Opt {
     /// Name on the command line, without the dashes.
     pub name: &'static str,

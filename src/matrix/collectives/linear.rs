@@ -30,6 +30,15 @@ pub(super) fn fan_out(me: Member, root: u32, block: &Blocks, visit: &mut Visit) 
     }
 }
 
+/// As [`fan_out`], without the empty blocks.
+pub(super) fn fan_out_filled(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
+    fan_out(me, root, block, &mut |peer, bytes, messages| {
+        if bytes > 0 {
+            visit(peer, bytes, messages);
+        }
+    });
+}
+
 /// As [`fan_in`] with leave to send: the root asks everybody with an empty message, and everybody
 /// answers with two messages, the second of which is empty unless the block is cut.
 pub(super) fn fan_in_synchronised(me: Member, root: u32, bytes: u64, visit: &mut Visit) {

@@ -28,6 +28,7 @@ mod bruck;
 mod linear;
 mod logical;
 mod member;
+mod mpich;
 mod neighbor;
 mod openmpi;
 mod rabenseifner;
@@ -207,7 +208,8 @@ pub fn sends_blocks(model: Model, call: &Call, block: &Blocks, visit: &mut Visit
     }
     match model {
         Model::Logical => logical::sends(call, block, visit),
-        Model::OpenMpi | Model::Mpich => openmpi::sends(call, block, visit),
+        Model::OpenMpi => openmpi::sends(call, block, visit),
+        Model::Mpich => mpich::sends(call, block, visit),
     }
 }
 

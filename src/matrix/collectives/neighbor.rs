@@ -8,7 +8,7 @@ use super::{Blocks, Visit};
 /// Allgather; `size` must be even.
 pub(super) fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     let size = i64::from(me.size);
-    let even = me.rank % 2 == 0;
+    let even = me.rank.is_multiple_of(2);
     let (right, left) = (me.ahead(1), me.behind(1));
     let neighbours = if even { [right, left] } else { [left, right] };
     visit(neighbours[0], block(me.rank), 1);

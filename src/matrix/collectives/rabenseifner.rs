@@ -79,7 +79,9 @@ impl Halving {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The even rank of a pair hands over the whole vector.
-    Whole,
+    WholeToOdd,
+    /// The odd rank of a pair hands over the whole vector.
+    WholeToEven,
     /// The pair splits the work: halves are exchanged, then the odd one hands over its sum.
     Halves,
 }
@@ -92,14 +94,14 @@ fn fold(
     visit: &mut Visit,
 ) -> (Folding, Option<u32>) {
     let folding = match kind {
-        Fold::Whole => Folding::odd(me.size),
-        Fold::Halves => Folding::even(me.size),
+        Fold::WholeToOdd => Folding::odd(me.size),
+        Fold::WholeToEven | Fold::Halves => Folding::even(me.size),
     };
     let first_half = bytes / element / 2 * element;
     let number = match folding.part(me.rank) {
         Part::Waits(partner) => {
             match kind {
-                Fold::Whole => visit(partner, bytes, 1),
+                Fold::WholeToOdd | Fold::WholeToEven => visit(partner, bytes, 1),
                 // The first half to be summed there, then the summed second half.
                 Fold::Halves => visit(partner, bytes, 2),
             }

@@ -50,6 +50,18 @@ pub(super) fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     }
 }
 
+/// Scan by recursive doubling: partners exchange the sums of their aligned ranges; a rank without
+/// partner skips the round.
+pub(super) fn scan(me: Member, bytes: u64, visit: &mut Visit) {
+    let mut bit = 1;
+    while bit < me.size {
+        if me.rank ^ bit < me.size {
+            visit(me.rank ^ bit, bytes, 1);
+        }
+        bit *= 2;
+    }
+}
+
 /// Bytes of the blocks that number `i` of a folding is responsible for, its partner's included.
 fn folded(folding: Folding, block: &Blocks, i: u32) -> u64 {
     if i < folding.extra {

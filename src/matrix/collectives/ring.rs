@@ -1,6 +1,7 @@
 //! Algorithms around a ring: everybody receives from the rank before and sends to the next.
 
 use super::member::Member;
+use super::trees::segments;
 use super::{Blocks, Visit};
 
 /// A vector of elements cut into one piece per task; the first pieces get one element more.
@@ -32,6 +33,14 @@ fn total(size: u32, block: &Blocks) -> u64 {
 pub(super) fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     let next = me.ahead(1);
     visit(next, total(me.size, block) - block(next), u64::from(me.size - 1));
+}
+
+/// As [`allgather`] with every block cut into messages of at most `segment` bytes; 0 means uncut.
+pub(super) fn allgather_segmented(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {
+    let next = me.ahead(1);
+    let travelling = (0..me.size).filter(|&i| i != next);
+    let messages = travelling.map(|i| segments(block(i), segment)).fold(0, u64::saturating_add);
+    visit(next, total(me.size, block) - block(next), messages);
 }
 
 /// Reduce-scatter: the partial sum of a block starts behind its owner and ends at it.

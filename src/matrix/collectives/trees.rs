@@ -154,7 +154,7 @@ pub(super) fn reduce_in_order_binary(
     let mut parent = None;
     while me.rank != last {
         parent = Some(last);
-        let half = (last - first + 1) / 2;
+        let half = (last - first).div_ceil(2);
         if me.rank < first + half {
             last = first + half - 1;
         } else {

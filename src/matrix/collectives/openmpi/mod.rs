@@ -35,8 +35,9 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::ReduceScatter => reduce_scatter(me, call, block, visit),
         Operation::ReduceScatterBlock => reduce_scatter_block(me, call, block, visit),
         Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
-        Operation::Gatherv => linear::fan_in(me, root, bytes, visit),
-        Operation::Scatterv => scatterv(me, root, block, visit),
+        Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
+        Operation::Gatherv => {}
+        Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
     }
 }
 
@@ -85,9 +86,9 @@ fn bcast_split_binary(me: Member, root: u32, bytes: u64, element: u64, visit: &m
         visit(me.absolute(child, root), half(if v == 0 { child } else { v }), 1);
     });
     match v {
-        0 if me.size % 2 == 0 => visit(me.absolute(me.size - 1, root), bytes - first, 1),
+        0 if me.size.is_multiple_of(2) => visit(me.absolute(me.size - 1, root), bytes - first, 1),
         0 => {}
-        _ if v % 2 == 0 => visit(me.absolute(v - 1, root), half(v), 1),
+        _ if v.is_multiple_of(2) => visit(me.absolute(v - 1, root), half(v), 1),
         _ if v + 1 < me.size => visit(me.absolute(v + 1, root), half(v), 1),
         _ => {}
     }
@@ -153,14 +154,6 @@ fn scatter(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
     }
 }
 
-fn scatterv(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
-    linear::fan_out(me, root, block, &mut |peer, bytes, messages| {
-        if bytes > 0 {
-            visit(peer, bytes, messages);
-        }
-    });
-}
-
 fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     match choose(rules::ALLGATHER, me.size, block(me.rank)) {
         Algorithm::TwoTasks => linear::all_to_all(me, &|_| block(me.rank), visit),
@@ -168,7 +161,7 @@ fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
             recursive::allgather(me, block, visit);
         }
         Algorithm::RecursiveDoubling | Algorithm::Bruck => bruck::allgather(me, block, visit),
-        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
         _ => ring::allgather(me, block, visit),
     }
 }
@@ -178,7 +171,7 @@ fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
     match choose(rules::ALLGATHERV, me.size, all / u64::from(me.size)) {
         Algorithm::TwoTasks => visit(1 - me.rank.min(1), block(me.rank), 1),
         Algorithm::Bruck => bruck::allgather(me, block, visit),
-        Algorithm::Neighbor if me.size % 2 == 0 => neighbor::allgather(me, block, visit),
+        Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
         Algorithm::Neighbor | Algorithm::Ring => ring::allgather(me, block, visit),
         _ => {
             let own = block(me.rank);
@@ -204,7 +197,7 @@ fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
         Algorithm::Ring => ring::reduce_scatter(me, block, visit),
         _ => {
             reduce(me, &Call { root: 0, bytes: all, ..*call }, visit);
-            scatterv(me, 0, block, visit);
+            linear::fan_out_filled(me, 0, block, visit);
         }
     }
 }

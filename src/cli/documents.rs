@@ -1,0 +1,89 @@
+//! `rankweave man` and `rankweave completions`: made from the definition of the command line.
+
+use super::{Exit, command, output};
+use crate::error::Result;
+use crate::options::TABLE;
+
+/// Print completions for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  rankweave completions bash > ~/.local/share/bash-completion/completions/rankweave
+  rankweave completions zsh > ~/.zfunc/_rankweave
+  rankweave completions fish > ~/.config/fish/completions/rankweave.fish")]
+pub struct CompletionsArgs {
+    /// The shell: bash, zsh, fish, elvish or powershell
+    #[arg(value_enum, value_name = "SHELL", hide_possible_values = true)]
+    shell: clap_complete::Shell,
+}
+
+impl CompletionsArgs {
+    pub(super) fn execute(self) -> Result<Exit> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command(), "rankweave", &mut script);
+        output::print(&String::from_utf8_lossy(&script))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Print the manual page
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Example:\n  rankweave man | man -l -")]
+pub struct ManArgs {}
+
+impl ManArgs {
+    pub(super) fn execute(self) -> Result<Exit> {
+        output::print(&man_page()?)?;
+        Ok(Exit::Done)
+    }
+}
+
+/// The manual page: all commands in one, then environment, files and exit codes.
+pub(super) fn man_page() -> Result<String> {
+    let failed = crate::formats::write_error;
+    let mut page = Vec::new();
+    let mut top = command();
+    top.build();
+    let man = clap_mangen::Man::new(top.clone());
+    man.render_title(&mut page).map_err(failed)?;
+    man.render_name_section(&mut page).map_err(failed)?;
+    man.render_synopsis_section(&mut page).map_err(failed)?;
+    man.render_description_section(&mut page).map_err(failed)?;
+    for sub in top.get_subcommands() {
+        let name = sub.get_name().to_uppercase();
+        page.extend(format!(".SH \"{name} COMMAND\"\n").bytes());
+        let man = clap_mangen::Man::new(sub.clone());
+        let mut part = Vec::new();
+        man.render_synopsis_section(&mut part).map_err(failed)?;
+        man.render_description_section(&mut part).map_err(failed)?;
+        man.render_options_section(&mut part).map_err(failed)?;
+        // The sections of the command become subsections of the page.
+        page.extend(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").bytes());
+    }
+    let mut rest = String::from(".SH ENVIRONMENT\n");
+    for option in TABLE {
+        rest.push_str(&format!(
+            ".TP\n\\fB{}\\fR [default: {}]\n{}. {}\n",
+            option.env,
+            roff(option.default),
+            roff(option.help),
+            roff(option.long)
+        ));
+    }
+    rest.push_str(
+        ".TP\n\\fBRANKWEAVE_LIBRARY\\fR\nThe library that 'rankweave run' preloads, instead of \
+         looking for it.\n\
+         .TP\n\\fBNO_COLOR\\fR\nNo colours in the terminal.\n\
+         .SH FILES\n.TP\n~/.local/share/rankweave/KEY.rkw\nOne record for each program and number \
+         of ranks. A record that cannot be read is moved to KEY.rkw.corrupt when the program is \
+         recorded again.\n\
+         .SH \"EXIT STATUS\"\n.TP\n0\nDone.\n.TP\n1\nNothing to gain, nothing found.\n.TP\n2\n\
+         Usage or I/O error.\n.PP\n'rankweave run' ends with the exit status of the launcher.\n",
+    );
+    page.extend(rest.bytes());
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+fn roff(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-")
+}

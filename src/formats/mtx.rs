@@ -1,0 +1,152 @@
+//! MatrixMarket (NIST): the interchange format of sparse linear algebra; scipy, Julia, Matlab, R.
+//!
+//! Rows are senders, columns receivers, values bytes. Read: `coordinate` and `array`, `integer`,
+//! `real`, `double` and `pattern`, `general` and `symmetric` (both directions get the value).
+//! Written: `coordinate integer general`.
+
+use super::source::{MAX_TASKS, Source, counted_once, short};
+use super::{Export, Format, write_error};
+use crate::error::Result;
+use crate::matrix::{CommMatrix, SparseMatrix};
+use std::io::Write;
+
+/// The format.
+pub struct MatrixMarket;
+
+const MARK: &str = "%%matrixmarket";
+const HEADER: &str = "'%%MatrixMarket matrix coordinate integer general'";
+const SIZE: &str = "the line 'rows columns entries' with as many rows as columns";
+const ENTRY: &str = "'row column value' with row and column from 1 to the size";
+
+impl Format for MatrixMarket {
+    fn name(&self) -> &'static str {
+        "mtx"
+    }
+
+    fn about(&self) -> &'static str {
+        "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R"
+    }
+
+    fn detects(&self, source: &Source<'_>) -> bool {
+        source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
+    }
+
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
+        let Some(first) = source.lines().next() else {
+            return Err(source.error("the file is empty", HEADER));
+        };
+        let lower = first.text.to_ascii_lowercase();
+        let words: Vec<&str> = lower.split_whitespace().collect();
+        let [MARK, "matrix", layout, field, symmetry] = words.as_slice() else {
+            return Err(first.error(format!("odd header '{}'", short(first.text)), HEADER));
+        };
+        let dense = match *layout {
+            "coordinate" => false,
+            "array" => true,
+            other => return Err(first.error(format!("unknown layout '{}'", short(other)), HEADER)),
+        };
+        let pattern = match *field {
+            "integer" | "real" | "double" | "unsigned-integer" => false,
+            "pattern" if !dense => true,
+            other => return Err(first.error(format!("values of type '{}'", short(other)), HEADER)),
+        };
+        let symmetric = match *symmetry {
+            "general" => false,
+            "symmetric" => true,
+            other => return Err(first.error(format!("symmetry '{}'", short(other)), HEADER)),
+        };
+        let mut lines = source.content_lines("%");
+        let Some(line) = lines.next() else {
+            return Err(source.error("the file ends before the size", SIZE));
+        };
+        let sizes: Vec<&str> = line.text.split_whitespace().collect();
+        let (rows, columns, count) = match (dense, sizes.as_slice()) {
+            (false, [r, c, n]) => (*r, *c, line.number::<u64>(n, "the number of entries", SIZE)?),
+            (true, [r, c]) => (*r, *c, 0),
+            _ => return Err(line.error("the size does not have its numbers", SIZE)),
+        };
+        let tasks: usize = line.number(rows, "the number of rows", SIZE)?;
+        if tasks != line.number::<usize>(columns, "the number of columns", SIZE)? {
+            return Err(line.error(format!("the matrix is not square: {rows} × {columns}"), SIZE));
+        }
+        if tasks > MAX_TASKS {
+            return Err(line.error(format!("{tasks} rows are more than {MAX_TASKS} tasks"), SIZE));
+        }
+        let mut entries = Vec::new();
+        let mut push = |i: u32, j: u32, bytes: u64| {
+            entries.push((i, j, counted_once(bytes)));
+            if symmetric && i != j {
+                entries.push((j, i, counted_once(bytes)));
+            }
+        };
+        let mut seen = 0u64;
+        if dense {
+            // Column by column; a symmetric one has the part from the diagonal down.
+            let (mut i, mut j) = (0, 0);
+            for line in lines {
+                for field in line.text.split_whitespace() {
+                    if j >= tasks {
+                        return Err(line.error("more values than the size says", SIZE));
+                    }
+                    push(i as u32, j as u32, line.weight(field, "a number of bytes")?);
+                    i += 1;
+                    if i == tasks {
+                        j += 1;
+                        i = if symmetric { j } else { 0 };
+                    }
+                }
+            }
+            if j < tasks {
+                return Err(source.error("the file ends before the last value", SIZE));
+            }
+        } else {
+            for line in lines {
+                let fields: Vec<&str> = line.text.split_whitespace().take(4).collect();
+                let (i, j, bytes) = match (pattern, fields.as_slice()) {
+                    (false, [i, j, v]) => (i, j, line.weight(v, ENTRY)?),
+                    (true, [i, j]) => (i, j, 1),
+                    _ => return Err(line.error("an entry does not have its numbers", ENTRY)),
+                };
+                let index = |field: &str| -> Result<u32> {
+                    let k: usize = line.number(field, "an index", ENTRY)?;
+                    if k == 0 || k > tasks {
+                        let what = format!("index {k} is not within 1 to {tasks}");
+                        return Err(line.error(what, ENTRY));
+                    }
+                    Ok(k as u32 - 1)
+                };
+                push(index(i)?, index(j)?, bytes);
+                seen += 1;
+            }
+            if seen != count {
+                let what = format!("{seen} entries where the size says {count}");
+                return Err(source.error(what, SIZE));
+            }
+        }
+        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+        let matrix = &export.matrix;
+        let with_bytes = matrix.entries().filter(|e| e.2.bytes > 0);
+        let text = || {
+            writeln!(out, "%%MatrixMarket matrix coordinate integer general")?;
+            writeln!(out, "% bytes; row = sender, column = receiver, tasks from 1")?;
+            let count = matrix.entries().filter(|e| e.2.bytes > 0).count();
+            writeln!(out, "{0} {0} {count}", matrix.tasks())?;
+            for (i, j, t) in with_bytes {
+                writeln!(out, "{} {} {}", i + 1, j + 1, t.bytes)?;
+            }
+            Ok(())
+        };
+        text().map_err(write_error)
+    }
+}

@@ -1,0 +1,135 @@
+//! The messages of MPICH 4 with its default selection (`maint/tuning/coll/mpir/generic.json`, the
+//! control variables of `mpivars`). Verified by `scripts/bench-collectives --mpi mpich` against what
+//! MPICH 4.0 hands to UCX.
+//!
+//! Limits: with several processes per node MPICH first works inside the nodes for small broadcasts,
+//! reductions and barriers (through shared memory), then between one process of each node. This
+//! depends on where the processes are, which is what a mapping changes; the model is that of a
+//! communicator with one process per node, which does not. Reductions with operations of the
+//! program's own are taken for predefined ones if they commute.
+
+use super::member::{Member, power_of_two_within};
+use super::rabenseifner::{self, Cut, Fold};
+use super::ring::Pieces;
+use super::scatter_allgather::{self, Collect};
+use super::trees::{self, Tree};
+use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring};
+
+/// Broadcasts up to this many bytes take the binomial tree.
+const BCAST_SHORT: u64 = 12288;
+/// Longer broadcasts go around the ring.
+const BCAST_LONG: u64 = 524_288;
+/// Broadcasts among fewer tasks take the binomial tree.
+const BCAST_TASKS: u32 = 8;
+/// Reductions up to this many bytes take the binomial tree.
+const REDUCE_SHORT: u64 = 2048;
+/// Allreduce up to this many bytes takes recursive doubling.
+const ALLREDUCE_SHORT: u64 = 8;
+/// Allgather of a power of two takes the ring from this many bytes in total on.
+const ALLGATHER_LONG: u64 = 524_288;
+/// Other allgathers take the ring from this many bytes in total on.
+const ALLGATHER_SHORT: u64 = 81920;
+/// Segment of the ring of MPI_Allgatherv.
+const ALLGATHERV_SEGMENT: u64 = 32768;
+/// Alltoall of blocks up to this many bytes takes Bruck's algorithm.
+const ALLTOALL_SHORT: u64 = 256;
+/// Alltoall among up to this many tasks never does (measured; the rule reads "fewer than").
+const ALLTOALL_TASKS: u32 = 8;
+/// Reduce_scatter from this many bytes in total on is pairwise.
+const REDUCE_SCATTER_LONG: u64 = 524_288;
+
+/// See [`super::sends_blocks`]; the caller has checked the ranks.
+pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
+    let me = Member { rank: call.rank, size: call.size };
+    let &Call { root, bytes, .. } = call;
+    match call.operation {
+        Operation::Barrier => linear::disseminate(me, visit),
+        Operation::Bcast => bcast(me, root, bytes, visit),
+        Operation::Reduce => reduce(me, call, visit),
+        Operation::Allreduce => allreduce(me, call, visit),
+        Operation::Gather => trees::gather_binomial(me, root, bytes, visit),
+        Operation::Scatter => trees::scatter_binomial(me, root, bytes, visit),
+        Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
+        Operation::Gatherv => {}
+        Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
+        Operation::Allgather => allgather(me, block, 0, visit),
+        Operation::Allgatherv => allgather(me, block, ALLGATHERV_SEGMENT, visit),
+        Operation::Alltoall if me.size > ALLTOALL_TASKS && bytes <= ALLTOALL_SHORT => {
+            bruck::all_to_all(me, bytes, visit);
+        }
+        Operation::Alltoall | Operation::Alltoallv | Operation::Alltoallw => {
+            linear::all_to_all(me, block, visit);
+        }
+        Operation::ReduceScatter | Operation::ReduceScatterBlock => {
+            reduce_scatter(me, call, block, visit);
+        }
+        Operation::Scan | Operation::Exscan => recursive::scan(me, bytes, visit),
+    }
+}
+
+fn bcast(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
+    if bytes <= BCAST_SHORT || me.size < BCAST_TASKS {
+        return trees::down(Tree::InOrderBinomial, me, root, bytes, 1, visit);
+    }
+    let collect = if bytes <= BCAST_LONG && me.size.is_power_of_two() {
+        Collect::Doubling
+    } else {
+        Collect::Ring
+    };
+    scatter_allgather::broadcast(me, root, bytes, 1, collect, visit);
+}
+
+fn reduce(me: Member, call: &Call, visit: &mut Visit) {
+    let &Call { root, bytes, .. } = call;
+    let element = call.element();
+    if bytes > REDUCE_SHORT && call.commutative && !rabenseifner::too_short(me, bytes / element) {
+        let staying = power_of_two_within(me.size);
+        let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
+        return rabenseifner::reduce(me, root, Fold::WholeToEven, cut, bytes, element, visit);
+    }
+    // Where the order matters the tree is rooted at rank 0, which hands the result over.
+    let top = if call.commutative { root } else { 0 };
+    trees::up(Tree::InOrderBinomial, me, top, bytes, 1, visit);
+    if me.rank == top && top != root {
+        visit(root, bytes, 1);
+    }
+}
+
+fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
+    let bytes = call.bytes;
+    let element = call.element();
+    if bytes <= ALLREDUCE_SHORT || !call.commutative || rabenseifner::too_short(me, bytes / element)
+    {
+        return recursive::allreduce(me, bytes, visit);
+    }
+    let staying = power_of_two_within(me.size);
+    let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
+    rabenseifner::allreduce(me, Fold::WholeToOdd, cut, bytes, element, visit);
+}
+
+fn allgather(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {
+    let all = (0..me.size).map(block).fold(0, u64::saturating_add);
+    if me.size.is_power_of_two() && all < ALLGATHER_LONG {
+        recursive::allgather(me, block, visit);
+    } else if all < ALLGATHER_SHORT {
+        bruck::allgather(me, block, visit);
+    } else {
+        ring::allgather_segmented(me, block, segment, visit);
+    }
+}
+
+fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
+    let all = (0..me.size).map(block).fold(0, u64::saturating_add);
+    if !call.commutative {
+        let equal = (1..me.size).all(|i| block(i) == block(0));
+        if equal && me.size.is_power_of_two() {
+            recursive::reduce_scatter_butterfly(me, block, true, visit);
+        } else {
+            recursive::reduce_scatter_doubling(me, block, visit);
+        }
+    } else if all < REDUCE_SCATTER_LONG {
+        recursive::reduce_scatter_halving(me, block, visit);
+    } else {
+        linear::all_to_all(me, block, visit);
+    }
+}

@@ -1,0 +1,355 @@
+//! The figures of a record: for people as text, for scripts as JSON.
+
+use super::units;
+use crate::formats::sum_of;
+use crate::matrix::{Kind, SparseMatrix, Traffic};
+use crate::store::Record;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// How many senders and pairs are listed.
+const TOP: usize = 5;
+
+/// The figures of a record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of these keys.
+    pub schema: u32,
+    /// Key in the store.
+    pub key: String,
+    /// Path of the executable.
+    pub program: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// MPI library.
+    pub mpi: String,
+    /// Seconds since 1970-01-01 UTC.
+    pub recorded_at: u64,
+    /// Number of tasks.
+    pub tasks: usize,
+    /// Number of nodes; 0 when unknown.
+    pub nodes: usize,
+    /// Mode of the launch that recorded it.
+    pub mode: String,
+    /// True if that launch ran in another order than the launcher's.
+    pub reordered: bool,
+    /// What was decided.
+    pub decision: String,
+    /// Hop-bytes predicted for the launcher's order and the one used; `None` when nothing was.
+    pub predicted: Option<(u128, u128)>,
+    /// Traffic by kind.
+    pub kinds: Vec<KindSummary>,
+    /// All traffic.
+    pub total: Amount,
+    /// Traffic between tasks on different nodes in that launch; `None` when nodes are unknown.
+    pub internode_bytes: Option<u64>,
+    /// The same of the launcher's own order.
+    pub internode_bytes_given_order: Option<u64>,
+    /// Seconds between MPI_Init and MPI_Finalize on rank 0; 0 when unknown.
+    pub wall_seconds: f64,
+    /// The same of the launch in the launcher's order.
+    pub wall_seconds_given_order: Option<f64>,
+    /// The tasks that send most.
+    pub top_senders: Vec<Sender>,
+    /// The pairs (both directions added up) with most traffic.
+    pub top_pairs: Vec<Pair>,
+}
+
+/// Bytes, messages and ordered pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    /// Bytes.
+    pub bytes: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Ordered pairs that talked.
+    pub pairs: usize,
+}
+
+/// The traffic of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KindSummary {
+    /// `p2p`, `collective` or `onesided`.
+    pub kind: &'static str,
+    /// How much.
+    #[serde(flatten)]
+    pub amount: Amount,
+}
+
+/// What a task sent and to how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sender {
+    /// The task.
+    pub task: u32,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Number of receivers.
+    pub receivers: usize,
+}
+
+/// Traffic of two tasks, both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pair {
+    /// The lower task.
+    pub a: u32,
+    /// The higher task.
+    pub b: u32,
+    /// Bytes both ways.
+    pub bytes: u64,
+    /// Messages both ways.
+    pub messages: u64,
+    /// True if they sat on different nodes; `None` when unknown.
+    pub internode: Option<bool>,
+}
+
+impl Summary {
+    /// The figures of a record for some kinds of traffic.
+    pub fn new(record: &Record, kinds: &[Kind]) -> Self {
+        let matrix = sum_of(&record.matrix, kinds);
+        let launch = &record.launch;
+        let nodes_of = |reordered: bool| {
+            move |task: usize| match reordered {
+                true => launch.node_of(task),
+                false => launch.node_of_process.get(task).map(|&n| n as usize),
+            }
+        };
+        let known = !launch.node_of_process.is_empty();
+        let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
+        Summary {
+            schema: 1,
+            key: record.key.clone(),
+            program: record.program.clone(),
+            command: record.command.clone(),
+            mpi: record.mpi.clone(),
+            recorded_at: record.recorded_at,
+            tasks: matrix.tasks(),
+            nodes: launch.node_names.len(),
+            mode: launch.mode.clone(),
+            reordered: launch.is_reordered(),
+            decision: launch.decision.clone(),
+            predicted,
+            kinds: kinds
+                .iter()
+                .map(|&k| KindSummary { kind: k.name(), amount: amount(record.matrix.layer(k)) })
+                .collect(),
+            total: amount(&matrix),
+            internode_bytes: known.then(|| internode(&matrix, nodes_of(true))),
+            internode_bytes_given_order: known.then(|| internode(&matrix, nodes_of(false))),
+            wall_seconds: launch.wall_seconds,
+            wall_seconds_given_order: record.baseline.as_ref().map(|b| b.wall_seconds),
+            top_senders: top_senders(&matrix, TOP),
+            top_pairs: top_pairs(&matrix, TOP, &nodes_of(true)),
+        }
+    }
+
+    /// The figures as text of a few lines, ending in a newline.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing into a string does not fail.
+        let _ = self.write_text(&mut out);
+        out
+    }
+
+    fn write_text(&self, out: &mut String) -> std::fmt::Result {
+        let p = units::printable;
+        writeln!(out, "{}", p(&self.key))?;
+        let mut line = |name: &str, value: String| writeln!(out, "  {name:<12}{value}");
+        line("program", p(&self.program))?;
+        if self.command.len() > 1 {
+            line("arguments", p(&self.command[1..].join(" ")))?;
+        }
+        let on = match self.nodes {
+            0 => String::new(),
+            1 => " on 1 node".into(),
+            n => format!(" on {n} nodes"),
+        };
+        line("tasks", format!("{}{on}", self.tasks))?;
+        line("recorded", units::time(self.recorded_at))?;
+        if !self.mpi.is_empty() {
+            line("MPI", p(&self.mpi))?;
+        }
+        if !self.mode.is_empty() {
+            let order = if self.reordered { "ranks reordered" } else { "the launcher's order" };
+            line("launch", format!("mode {}, {order}", p(&self.mode)))?;
+        }
+        if !self.decision.is_empty() {
+            line("decision", p(&self.decision))?;
+        }
+        if self.wall_seconds > 0.0 {
+            let given = match self.wall_seconds_given_order {
+                Some(s) if s > 0.0 => format!(" ({s:.2} s in the launcher's order)"),
+                _ => String::new(),
+            };
+            line("time", format!("{:.2} s{given}", self.wall_seconds))?;
+        }
+        writeln!(out)?;
+        writeln!(out, "  {:<12}{:>12}{:>14}{:>12}", "traffic", "bytes", "messages", "pairs")?;
+        let mut row = |name: &str, a: &Amount| {
+            writeln!(
+                out,
+                "  {name:<12}{:>12}{:>14}{:>12}",
+                units::bytes(a.bytes),
+                units::count(a.messages),
+                units::count(a.pairs as u64)
+            )
+        };
+        for kind in &self.kinds {
+            row(kind.kind, &kind.amount)?;
+        }
+        row("all", &self.total)?;
+        if let (Some(now), Some(given)) = (self.internode_bytes, self.internode_bytes_given_order) {
+            let share = units::percent(now, self.total.bytes);
+            let before = match self.reordered {
+                true => format!(" (in the launcher's order {})", units::bytes(given)),
+                false => String::new(),
+            };
+            writeln!(out, "  between nodes {} = {share} of all{before}", units::bytes(now))?;
+        }
+        if !self.top_senders.is_empty() {
+            writeln!(out, "\n  top senders")?;
+            for s in &self.top_senders {
+                writeln!(
+                    out,
+                    "    task {:<8}{:>12}{:>14} messages to {} tasks",
+                    s.task,
+                    units::bytes(s.bytes),
+                    units::count(s.messages),
+                    s.receivers
+                )?;
+            }
+            writeln!(out, "  top pairs (both directions)")?;
+            for pair in &self.top_pairs {
+                let place = match pair.internode {
+                    Some(true) => ", on different nodes",
+                    Some(false) => ", on one node",
+                    None => "",
+                };
+                writeln!(
+                    out,
+                    "    {:<13}{:>12}{:>14} messages{place}",
+                    format!("{} ↔ {}", pair.a, pair.b),
+                    units::bytes(pair.bytes),
+                    units::count(pair.messages)
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn amount(matrix: &SparseMatrix) -> Amount {
+    let Traffic { bytes, messages } = matrix.total();
+    Amount { bytes, messages, pairs: matrix.pairs() }
+}
+
+/// Bytes between tasks on different nodes.
+pub fn internode(matrix: &SparseMatrix, node_of: impl Fn(usize) -> Option<usize>) -> u64 {
+    matrix
+        .entries()
+        .filter(|&(i, j, _)| node_of(i as usize) != node_of(j as usize))
+        .fold(0u64, |sum, (_, _, t)| sum.saturating_add(t.bytes))
+}
+
+fn top_senders(matrix: &SparseMatrix, most: usize) -> Vec<Sender> {
+    let mut senders: Vec<Sender> = (0..matrix.tasks())
+        .map(|i| {
+            let mut sum = Traffic::default();
+            matrix.row(i).for_each(|(_, t)| sum.add(t));
+            Sender {
+                task: i as u32,
+                bytes: sum.bytes,
+                messages: sum.messages,
+                receivers: matrix.row(i).count(),
+            }
+        })
+        .filter(|s| s.receivers > 0)
+        .collect();
+    senders.sort_by_key(|s| (std::cmp::Reverse(s.bytes), s.task));
+    senders.truncate(most);
+    senders
+}
+
+/// The pairs with most traffic, both directions added up; pairs of a task with itself left out.
+pub fn top_pairs(
+    matrix: &SparseMatrix,
+    most: usize,
+    node_of: &dyn Fn(usize) -> Option<usize>,
+) -> Vec<Pair> {
+    // Kept sorted and short: a full matrix has too many pairs to sort them all.
+    let mut top: Vec<Pair> = Vec::new();
+    for (i, j, there) in matrix.entries().filter(|e| e.0 != e.1) {
+        let back = matrix.get(j as usize, i as usize);
+        if i > j && !back.is_zero() {
+            continue;
+        }
+        let mut both = there;
+        both.add(back);
+        let (a, b) = (i.min(j), i.max(j));
+        let rank = |p: &Pair| (std::cmp::Reverse(p.bytes), p.a, p.b);
+        let mut pair = Pair { a, b, bytes: both.bytes, messages: both.messages, internode: None };
+        let position = top.partition_point(|p| rank(p) < rank(&pair));
+        if position >= most {
+            continue;
+        }
+        pair.internode =
+            node_of(a as usize).zip(node_of(b as usize)).map(|(first, second)| first != second);
+        top.insert(position, pair);
+        top.truncate(most);
+    }
+    top
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Launch;
+
+    fn record() -> Record {
+        let cell = |bytes| Traffic { bytes, messages: 1 };
+        let p2p = SparseMatrix::from_entries(
+            4,
+            &[(0, 1, cell(100)), (1, 0, cell(50)), (2, 0, cell(70)), (3, 3, cell(900))],
+        );
+        Record {
+            key: "app-1-n4".into(),
+            program: "/opt/app\x1b".into(),
+            command: vec!["app".into(), "in".into()],
+            mpi: "Open MPI v4.1.4".into(),
+            recorded_at: 1_700_000_000,
+            matrix: crate::matrix::CommMatrix::from_point_to_point(p2p),
+            launch: Launch {
+                mode: "reorder".into(),
+                process_of_task: vec![0, 2, 1, 3],
+                node_of_process: vec![0, 0, 1, 1],
+                node_names: vec!["n0".into(), "n1".into()],
+                ..Launch::default()
+            },
+            baseline: None,
+        }
+    }
+
+    #[test]
+    fn figures() {
+        let s = Summary::new(&record(), &Kind::ALL);
+        assert_eq!((s.total.bytes, s.total.pairs, s.tasks, s.nodes), (1120, 4, 4, 2));
+        assert_eq!((s.internode_bytes, s.internode_bytes_given_order), (Some(150), Some(70)));
+        assert_eq!(s.top_senders[0].task, 3);
+        let pairs: Vec<_> = s.top_pairs.iter().map(|p| (p.a, p.b, p.bytes, p.internode)).collect();
+        assert_eq!(pairs, [(0, 1, 150, Some(true)), (0, 2, 70, Some(false))]);
+        let text = s.text();
+        for part in ["app-1-n4", "4 on 2 nodes", "Open MPI", "150 B = 13.4 %", "0 ↔ 1", "reordered"]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn kinds_are_chosen() {
+        let s = Summary::new(&record(), &[Kind::Collective]);
+        assert_eq!((s.total.bytes, s.kinds.len(), s.top_pairs.len()), (0, 1, 0));
+        s.text();
+    }
+}
