@@ -137,14 +137,11 @@ fn grow(setting: &Setting, nodes: &Nodes, seeds: usize, budget: &Budget) -> Vec<
         }
     }
     // Groups that talk to nobody, or that the time limit left over, take what remains.
-    for group in 0..n {
-        if node_of[group] == u32::MAX {
-            let node =
-                (0..n).find(|&node| empty[node] && nodes.capacity[node] == nodes.capacity[group]);
-            if let Some(node) = node {
-                node_of[group] = node as u32;
-                empty[node] = false;
-            }
+    for (group, at) in node_of.iter_mut().enumerate().filter(|(_, at)| **at == u32::MAX) {
+        let fits = |&node: &usize| empty[node] && nodes.capacity[node] == nodes.capacity[group];
+        if let Some(node) = (0..n).find(fits) {
+            *at = node as u32;
+            empty[node] = false;
         }
     }
     node_of
