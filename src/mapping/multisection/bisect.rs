@@ -35,6 +35,10 @@ impl Bisector {
         Bisector { effort, fm: Fm::default(), queue: GainHeap::default() }
     }
 
+    pub(crate) fn effort(&self) -> BisectEffort {
+        self.effort
+    }
+
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
     pub(crate) fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection {
         let mut best = self.multilevel(graph, target, None, rng);

@@ -15,23 +15,32 @@ const THREAD_FROM: usize = 8192;
 /// depend on the number of threads.
 ///
 /// Returns for every vertex its index into the sorted order of `places`.
-pub(crate) fn multisect(
+pub(crate) fn multisect_in_threads(
     graph: &Csr,
     places: &TreePlaces,
-    effort: BisectEffort,
+    bisector: &mut Bisector,
     rng: &Rng,
     threads: usize,
 ) -> Vec<u32> {
     let members: Vec<u32> = (0..graph.len() as u32).collect();
     let mut task_at = vec![0u32; graph.len()];
-    let mut bisector = Bisector::new(effort);
-    let run = Run { places, effort, rng };
-    run.group(graph, members, 0, 0, &mut task_at, &mut bisector, threads);
+    let run = Run { places, effort: bisector.effort(), rng };
+    run.group(graph, members, 0, 0, &mut task_at, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
         answer[task as usize] = k as u32;
     }
     answer
+}
+
+/// [`multisect_in_threads`] with one thread.
+pub(crate) fn multisect(
+    graph: &Csr,
+    places: &TreePlaces,
+    bisector: &mut Bisector,
+    rng: &Rng,
+) -> Vec<u32> {
+    multisect_in_threads(graph, places, bisector, rng, 1)
 }
 
 struct Run<'a> {

@@ -4,8 +4,8 @@ use super::symmetry::{align_grid, align_tree};
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
 use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
-use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
-use crate::mapping::work::Lookup;
+use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect_in_threads};
+use crate::mapping::work::with_distance;
 use crate::mapping::{Budget, Mapper, Outcome, Preset, Problem};
 
 /// Portfolio of algorithms; the given order is always a candidate.
@@ -58,7 +58,7 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
     let mut list = Vec::new();
     let problem = prepared.problem;
     let full = problem.places().len() == prepared.graph.len();
-    if full && let Some(shape) = detect(&prepared.graph) {
+    if let Some(shape) = detect(&prepared.graph) {
         if let Some(tree) = &prepared.tree
             && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
         {
@@ -66,7 +66,8 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             list.push(Candidate { name: "grid in boxes", place_of });
         }
-        if let Some(machine) = problem.topology().as_grid()
+        if full
+            && let Some(machine) = problem.topology().as_grid()
             && let Some(mut slots) = place_on_grid(&shape, machine)
         {
             align_grid(prepared, machine, &mut slots);
@@ -80,28 +81,26 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         }
     }
     if let Some(tree) = &prepared.tree
-        && full
         && !budget.expired()
     {
         let threads = budget.threads();
-        let mut sorted = multisect(&prepared.graph, tree, effort.bisect, &prepared.rng, threads);
+        let mut bisector = Bisector::new(effort.bisect);
+        let (graph, rng) = (&prepared.graph, &prepared.rng);
+        let mut sorted = multisect_in_threads(graph, tree, &mut bisector, rng, threads);
         align_tree(prepared, tree, &mut sorted);
         let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
         list.push(Candidate { name: "multisection", place_of });
     }
-    if prepared.tree.is_none() && full && !budget.expired() {
-        let places: Vec<u32> = (0..problem.places().len() as u32).collect();
+    if prepared.tree.is_none() && !budget.expired() {
         let halves = match problem.topology().as_grid() {
             Some(grid) => Halves::Grid(grid, problem.places()),
             None => Halves::Distances,
         };
         let mut bisector = Bisector::new(effort.bisect);
         let (graph, rng) = (&prepared.graph, &prepared.rng);
-        let place_of = match &prepared.lookup {
-            Lookup::Tree(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-            Lookup::Table(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-            Lookup::Asked(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-        };
+        let place_of = with_distance!(&prepared.lookup, d => {
+            dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
+        });
         list.push(Candidate { name: "dual recursive bisection", place_of });
     }
     if list.is_empty() {

@@ -1,6 +1,7 @@
 //! The default engine: runs what fits the problem and keeps the best answer.
 
 mod auto;
+mod choose;
 mod effort;
 mod polish;
 mod prepared;

@@ -1,7 +1,10 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
+use super::choose::choose_places;
 use crate::mapping::refinement::cost;
-use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, breadth_first_order, lookup};
+use crate::mapping::work::{
+    Csr, Lookup, Rng, Scale, TreePlaces, breadth_first_order, lookup, with_distance,
+};
 use crate::mapping::{Objective, Problem};
 
 /// Problems above this size are renumbered for locality.
@@ -13,7 +16,12 @@ pub(crate) struct Prepared<'a, 'b> {
     /// The affinity graph; its vertices are tasks, or for large problems tasks renumbered.
     pub(crate) graph: Csr,
     order: Option<Vec<u32>>,
+    /// All places, where the topology is a tree.
+    pub(crate) all: Option<TreePlaces>,
+    /// The chosen places, where the topology is a tree.
     pub(crate) tree: Option<TreePlaces>,
+    /// As many places as tasks, ascending: all there are, or the ones that lie closest together.
+    pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
     pub(crate) pinned: Vec<bool>,
     pub(crate) rng: Rng,
@@ -40,7 +48,24 @@ impl<'a, 'b> Prepared<'a, 'b> {
         } else {
             Vec::new()
         };
-        Prepared { problem, graph: csr, order, tree, lookup, pinned, rng: Rng::new(problem.seed()) }
+        let chosen = choose_places(problem, tree.as_ref(), &lookup);
+        let all = tree;
+        let tree = all.as_ref().map(|all| {
+            let mut keep = vec![false; problem.places().len()];
+            chosen.iter().for_each(|&p| keep[p as usize] = true);
+            all.restricted(&keep)
+        });
+        Prepared {
+            problem,
+            graph: csr,
+            order,
+            all,
+            tree,
+            chosen,
+            lookup,
+            pinned,
+            rng: Rng::new(problem.seed()),
+        }
     }
 
     /// The task that a vertex stands for.
@@ -72,11 +97,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
 
     /// Cost of a mapping in the search's own numbers.
     pub(crate) fn cost(&self, place_of: &[u32]) -> i128 {
-        match &self.lookup {
-            Lookup::Tree(d) => cost(&self.graph, d, place_of),
-            Lookup::Table(d) => cost(&self.graph, d, place_of),
-            Lookup::Asked(d) => cost(&self.graph, d, place_of),
-        }
+        with_distance!(&self.lookup, d => cost(&self.graph, d, place_of))
     }
 
     /// What no mapping can beat where all distances are at least 1: every pair at distance 1.

@@ -15,7 +15,7 @@ pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, posit
         return;
     }
     let n = position.len();
-    let mut index_of = vec![0u32; n];
+    let mut index_of = vec![0u32; prepared.problem.places().len()];
     for (k, &place) in places.order.iter().enumerate() {
         index_of[place as usize] = k as u32;
     }
