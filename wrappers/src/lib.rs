@@ -18,9 +18,15 @@ mod comms;
 mod config;
 mod counters;
 mod datatypes;
+mod fortran;
 mod gather;
 #[rustfmt::skip]
-#[allow(clippy::missing_safety_doc, clippy::type_complexity, missing_docs)]
+#[allow(
+    clippy::missing_safety_doc,
+    clippy::type_complexity,
+    clippy::let_unit_value,
+    missing_docs
+)]
 mod generated;
 mod hwloc;
 mod job;
