@@ -70,7 +70,10 @@ pub struct Keeper {
 }
 
 /// Decides what this launch does.
-pub fn make(settings: &Settings, size: usize, mpi: &str) -> (Plan, Keeper) {
+///
+/// `complete` says whether all calls of the program are seen: if not, its ranks must not be
+/// reordered.
+pub fn make(settings: &Settings, size: usize, mpi: &str, complete: bool) -> (Plan, Keeper) {
     for error in &crate::config::settings().1 {
         message::line(&format!("{error}; its default is used"));
     }
@@ -103,6 +106,16 @@ pub fn make(settings: &Settings, size: usize, mpi: &str) -> (Plan, Keeper) {
         logical: settings.collectives == Collectives::Logical,
         process_of_task: Vec::new(),
     };
+    let reorders =
+        settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
+    if reorders && !complete && settings.mode != options::Mode::Off {
+        message::line(
+            "the program loads its MPI library by itself and some of its calls pass by unseen; \
+             its ranks are left alone; try: start the job with `rankweave run`",
+        );
+        keeper.decision = "left alone: not all MPI calls are seen".into();
+        return (plan, keeper);
+    }
     match settings.mode {
         options::Mode::Off => plan.mode = Mode::Off,
         options::Mode::Record => {}
