@@ -220,7 +220,7 @@ impl Keeper {
         let tasks = record.matrix.tasks();
         let (topology, slots) = match &settings.topology {
             Some(spec) => {
-                let topology = crate::plan::parse(spec)?;
+                let topology = topology::parse(spec)?;
                 let slots = given_slots(settings, tasks, topology.as_ref())?;
                 (topology, slots)
             }
@@ -332,7 +332,7 @@ impl Keeper {
 
     fn nodes_of_given(&self, tasks: usize) -> Option<Vec<u32>> {
         let settings = &crate::config::settings().0;
-        let topology = crate::plan::parse(settings.topology.as_ref()?).ok()?;
+        let topology = topology::parse(settings.topology.as_ref()?).ok()?;
         let slots = given_slots(settings, tasks, topology.as_ref()).ok()?;
         Some(nodes_of(topology.as_ref(), &slots))
     }
@@ -444,8 +444,4 @@ impl Collected {
         let tasks = self.tasks;
         CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
     }
-}
-
-fn parse(spec: &str) -> rw::Result<Box<dyn Topology>> {
-    Err(rw::Error::new(ErrorKind::Usage, format!("cannot read topology {spec}")))
 }

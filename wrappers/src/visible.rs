@@ -118,7 +118,12 @@ impl Symbols {
         }
         // SAFETY: the address of this library's own GNU hash table.
         let count = unsafe { symbols_in_gnu_hash(hash) };
-        Some(Symbols { base: own.base, symbols: symbols as *mut _, count, strings: strings as *const _ })
+        Some(Symbols {
+            base: own.base,
+            symbols: symbols as *mut _,
+            count,
+            strings: strings as *const _,
+        })
     }
 
     fn name(&self, index: usize) -> &'static CStr {
