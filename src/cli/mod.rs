@@ -6,13 +6,17 @@
 
 mod documents;
 mod environment;
+mod eval;
 mod exchange;
+mod instance;
+mod map;
 mod output;
 mod run;
 mod select;
 mod settings_args;
 mod show;
 mod stored;
+mod topo;
 
 use crate::error::{ErrorKind, Result};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -68,6 +72,9 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Show(show::Args),
+    Map(map::Args),
+    Eval(eval::Args),
+    Topo(topo::Args),
     List(stored::ListArgs),
     Rm(stored::RemoveArgs),
     Import(exchange::ImportArgs),
@@ -82,6 +89,9 @@ impl Command {
         match self {
             Command::Run(args) => args.execute(),
             Command::Show(args) => args.execute(),
+            Command::Map(args) => args.execute(),
+            Command::Eval(args) => args.execute(),
+            Command::Topo(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Rm(args) => args.execute(),
             Command::Import(args) => args.execute(),

@@ -76,7 +76,7 @@ pub(super) fn print(text: &str) -> Result<()> {
 }
 
 /// Prints a JSON object, indented.
-pub(super) fn print_json(value: &serde_json::Value) -> Result<()> {
+pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text =
         serde_json::to_string_pretty(value).map_err(|e| crate::formats::write_error(e.into()))?;
     print(&(text + "\n"))

@@ -63,9 +63,7 @@ impl Args {
         let record = self.select.record()?;
         let summary = Summary::new(&record, self.kind.kinds());
         if self.json {
-            let value = serde_json::to_value(&summary)
-                .map_err(|e| crate::formats::write_error(e.into()))?;
-            output::print_json(&value)?;
+            output::print_json(&summary)?;
             return Ok(Exit::Done);
         }
         let mut text = summary.text();

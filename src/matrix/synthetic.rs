@@ -169,7 +169,7 @@ fn around(cell: usize, side: usize, reach: usize) -> impl Iterator<Item = usize>
 }
 
 fn geometric(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x7267_67);
+    let mut random = Random(seed ^ 0x0072_6767);
     let radius = (8.0 / (std::f64::consts::PI * n as f64)).sqrt();
     let (points, grid, side) = buckets(n, &mut random);
     let reach = (radius * side as f64).ceil() as usize;
@@ -191,7 +191,7 @@ fn geometric(n: usize, seed: u64) -> Edges {
 /// Every point of a fine grid belongs to the nearest of n random seeds; parts that share boundary
 /// exchange its length.
 fn cells(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x73_706d_76);
+    let mut random = Random(seed ^ 0x7370_6d76);
     let (points, grid, side) = buckets(n, &mut random);
     let fine = ((n * 64) as f64).sqrt().ceil() as usize;
     let nearest = |fx: usize, fy: usize| -> u32 {
@@ -306,7 +306,7 @@ fn wavefront(n: usize) -> Edges {
 
 /// Barabási and Albert 1999.
 fn attachment(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x70_6f77);
+    let mut random = Random(seed ^ 0x0070_6f77);
     let mut ends: Vec<u32> = vec![0];
     let mut edges = Vec::new();
     for v in 1..n as u32 {

@@ -35,9 +35,8 @@ pub struct Summary {
     pub reordered: bool,
     /// What was decided.
     pub decision: String,
-    /// Hop-bytes predicted for the launcher's order and the one used, as text: they exceed what
-    /// JSON numbers hold; empty when nothing was predicted.
-    pub predicted: Vec<String>,
+    /// Hop-bytes predicted for the launcher's order and the one used; `None` when nothing was.
+    pub predicted: Option<(u128, u128)>,
     /// Traffic by kind.
     pub kinds: Vec<KindSummary>,
     /// All traffic.
@@ -117,10 +116,7 @@ impl Summary {
             }
         };
         let known = !launch.node_of_process.is_empty();
-        let predicted = match launch.predicted {
-            (0, 0) => Vec::new(),
-            (before, after) => vec![before.to_string(), after.to_string()],
-        };
+        let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
         Summary {
             schema: 1,
             key: record.key.clone(),

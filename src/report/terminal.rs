@@ -73,7 +73,7 @@ pub fn heat_map(
     let label = tasks.saturating_sub(1).to_string().len().max(7);
     let plain = colours == Colours::None;
     let across = width.saturating_sub(label + 3).max(8);
-    let most = if plain { across / 2 } else { across }.min(MOST).max(1);
+    let most = (if plain { across / 2 } else { across }).clamp(1, MOST);
     let positions: Vec<u32> = (0..tasks as u32).collect();
     let grid = Grid::new(matrix, &positions, most);
     let Some(range) = grid.range() else {

@@ -28,7 +28,7 @@ pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
     for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k) % 3 == 0 {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
             grouped.push('\u{202f}');
         }
         grouped.push(digit);
@@ -66,7 +66,13 @@ pub fn time(seconds: u64) -> String {
 
 /// A text of foreign origin for a terminal: control characters shown as `?`.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    text.chars()
+        .map(|c| match c {
+            '\t' => ' ',
+            c if c.is_control() => '?',
+            c => c,
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@
 
 use crate::library;
 use libc::c_int;
+use std::ffi::CStr;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A handle as it travels through registers: an int or a pointer.
 pub trait Handle: Copy + Eq + Debug + Send + Sync + 'static {
@@ -71,6 +73,45 @@ fn topology_kind(
     }
 }
 
+/// Kinds of handles that are converted between C and Fortran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Comm,
+    Type,
+    Op,
+    Win,
+    Request,
+}
+
+/// Calls a conversion function of the MPI library, looked up once per kind.
+fn convert(kind: Kind, names: [&'static CStr; 5], fortran: c_int) -> Option<usize> {
+    static KNOWN: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+    let mut address = KNOWN[kind as usize].load(Ordering::Relaxed);
+    if address == 0 {
+        address = library::symbol(names[kind as usize]);
+        KNOWN[kind as usize].store(address, Ordering::Relaxed);
+    }
+    if address == 0 {
+        return None;
+    }
+    // SAFETY: these functions take an MPI_Fint and return a handle, a pointer in the ABIs that use
+    // this.
+    Some(unsafe {
+        let function: unsafe extern "C" fn(c_int) -> usize = std::mem::transmute(address);
+        function(fortran)
+    })
+}
+
+/// Asks the MPI library for the Fortran handle of a communicator.
+fn comm_number(name: &CStr, comm: usize) -> Option<c_int> {
+    let address = library::symbol(name);
+    // SAFETY: the function takes a handle (a pointer) and returns an MPI_Fint.
+    (address != 0).then(|| unsafe {
+        let function: unsafe extern "C" fn(usize) -> c_int = std::mem::transmute(address);
+        function(comm)
+    })
+}
+
 /// What an MPI binary interface fixes: the width of handles and the value of constants.
 pub trait Abi: Copy + Send + Sync + 'static {
     type Comm: Handle;
@@ -92,6 +133,14 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const COMM_TYPE_SHARED: c_int;
     const COMBINER_NAMED: c_int;
     const ERR_OTHER: c_int;
+    /// True where mpif.h calls and those of mpi_f08 with choice buffers call MPI_X in C.
+    const FORTRAN_CALLS_C: bool;
+    /// MPI_COMM_WORLD in Fortran.
+    const FORTRAN_WORLD: c_int;
+    /// The C handle of a Fortran one; `kind` is Comm, Type, Op, Win or Request.
+    fn from_fortran<H: Handle>(kind: Kind, fortran: c_int) -> H;
+    /// The Fortran handle of a communicator.
+    fn comm_to_fortran(comm: Self::Comm) -> c_int;
     /// What a value of MPI_Topo_test means.
     fn topology_kind(status: c_int) -> Option<TopologyKind>;
     fn comm_world() -> Self::Comm;
@@ -127,6 +176,22 @@ impl Abi for OpenMpi {
     const COMBINER_NAMED: c_int = 0;
     const ERR_OTHER: c_int = 16;
 
+    const FORTRAN_CALLS_C: bool = false;
+    const FORTRAN_WORLD: c_int = 0;
+
+    fn from_fortran<H: Handle>(kind: Kind, fortran: c_int) -> H {
+        let names = [
+            c"PMPI_Comm_f2c",
+            c"PMPI_Type_f2c",
+            c"PMPI_Op_f2c",
+            c"PMPI_Win_f2c",
+            c"PMPI_Request_f2c",
+        ];
+        H::from_bits(convert(kind, names, fortran).unwrap_or(0) as u64)
+    }
+    fn comm_to_fortran(comm: PointerHandle) -> c_int {
+        comm_number(c"PMPI_Comm_c2f", comm.0).unwrap_or(0)
+    }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 1, 2, 3)
     }
@@ -180,6 +245,15 @@ impl Abi for Mpich {
     const COMBINER_NAMED: c_int = 1;
     const ERR_OTHER: c_int = 15;
 
+    const FORTRAN_CALLS_C: bool = true;
+    const FORTRAN_WORLD: c_int = 0x4400_0000;
+
+    fn from_fortran<H: Handle>(_kind: Kind, fortran: c_int) -> H {
+        H::from_bits(u64::from(fortran as u32))
+    }
+    fn comm_to_fortran(comm: IntHandle) -> c_int {
+        comm.0
+    }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 2, 1, 3)
     }
@@ -233,6 +307,22 @@ impl Abi for Standard {
     const COMBINER_NAMED: c_int = 101;
     const ERR_OTHER: c_int = 16;
 
+    const FORTRAN_CALLS_C: bool = true;
+    const FORTRAN_WORLD: c_int = 0x101;
+
+    fn from_fortran<H: Handle>(kind: Kind, fortran: c_int) -> H {
+        let names = [
+            c"PMPI_Comm_fromint",
+            c"PMPI_Type_fromint",
+            c"PMPI_Op_fromint",
+            c"PMPI_Win_fromint",
+            c"PMPI_Request_fromint",
+        ];
+        H::from_bits(convert(kind, names, fortran).unwrap_or(fortran as usize) as u64)
+    }
+    fn comm_to_fortran(comm: PointerHandle) -> c_int {
+        comm_number(c"PMPI_Comm_toint", comm.0).unwrap_or(comm.0 as c_int)
+    }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 211, 212, 213)
     }

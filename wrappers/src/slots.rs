@@ -21,6 +21,8 @@ pub enum Wrapper {
     Translates(*const ()),
     /// Needed whenever anything is recorded.
     Records(*const ()),
+    /// Never needed: the real function calls another entry point.
+    Through,
 }
 
 /// How much of the wrappers is in use.
@@ -38,59 +40,157 @@ pub enum Level {
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Record as u8);
 static LOCK: Mutex<()> = Mutex::new(());
 
-/// Number of bytes that the entry points' two tables take per entry.
 type Slot = AtomicPtr<()>;
 
-/// Declares the entry points: an exported jump, a resolver stub, a slot and a name for each.
+/// Declares the entry points: for each a slot, a resolver stub, the exported names that jump through
+/// the slot, and the real function's name in Open MPI and in MPICH.
 macro_rules! entry_points {
-    ($($index:literal $name:ident)*) => {
+    ($($index:literal [$($name:ident)*] $open_mpi:literal $mpich:literal)*) => {
         /// Number of entry points.
         pub const COUNT: usize = [$($index),*].len();
 
-        /// Names of the real functions, in the order of the entry points.
-        pub static NAMES: [&std::ffi::CStr; COUNT] = [$({
-            const NAME: &[u8] = concat!("P", stringify!($name), "\0").as_bytes();
-            match std::ffi::CStr::from_bytes_with_nul(NAME) { Ok(name) => name, Err(_) => c"" }
-        }),*];
+        /// Names of the real functions, two for each entry point: in Open MPI and the MPI-5 ABI, and
+        /// in MPICH. One text, so that the loader has no pointers to relocate.
+        const NAMES: &str = concat!($($open_mpi, "\0", $mpich, "\0"),*);
 
         mod exported {
-            $(
-                #[unsafe(naked)]
-                #[unsafe(no_mangle)]
-                #[allow(non_snake_case)]
-                unsafe extern "C" fn $name() {
-                    std::arch::naked_asm!(
-                        "jmp qword ptr [rip + {slots} + 8 * {index}]",
-                        slots = sym super::SLOTS,
-                        index = const $index,
-                    )
-                }
-            )*
-        }
-
-        mod resolvers {
-            $(
-                #[unsafe(naked)]
-                #[allow(non_snake_case)]
-                pub unsafe extern "C" fn $name() {
-                    std::arch::naked_asm!(
-                        "mov r11d, {index}",
-                        "jmp {resolve}",
-                        index = const $index,
-                        resolve = sym super::resolve_and_jump,
-                    )
-                }
-            )*
+            $($crate::slots::entry_point!($index [$($name)*]);)*
         }
 
         /// Where each entry point jumps to.
         static SLOTS: [Slot; COUNT] =
-            [$(AtomicPtr::new(resolvers::$name as *const () as *mut ())),*];
+            [$(AtomicPtr::new(unresolved::<$index> as *const () as *mut ())),*];
         /// The real function behind each entry point, once it was looked up.
-        static NEXT: [Slot; COUNT] =
-            [$({ let _ = $index; AtomicPtr::new(std::ptr::null_mut()) }),*];
+        static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
     };
 }
+
+/// One entry point under all its names.
+macro_rules! entry_point {
+    ($index:literal [$($name:ident)*]) => {
+        $(
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case)]
+            unsafe extern "C" fn $name() {
+                std::arch::naked_asm!(
+                    "jmp qword ptr [rip + {slots} + 8 * {index}]",
+                    slots = sym super::SLOTS,
+                    index = const $index,
+                )
+            }
+        )*
+    };
+}
+pub(crate) use entry_point;
+
+/// What slot `INDEX` points to at first.
+#[unsafe(naked)]
+unsafe extern "C" fn unresolved<const INDEX: usize>() {
+    std::arch::naked_asm!(
+        "mov r11d, {index}",
+        "jmp {resolve}",
+        index = const INDEX,
+        resolve = sym resolve_and_jump,
+    )
+}
+
+/// Where each name starts in [`NAMES`].
+static OFFSETS: [u32; 2 * COUNT + 1] = offsets();
+
+const fn offsets() -> [u32; 2 * COUNT + 1] {
+    let bytes = NAMES.as_bytes();
+    let mut offsets = [0; 2 * COUNT + 1];
+    let (mut i, mut name) = (0, 1);
+    while i < bytes.len() {
+        if bytes[i] == 0 {
+            offsets[name] = i as u32 + 1;
+            name += 1;
+        }
+        i += 1;
+    }
+    offsets
+}
+
+/// Name of the real function behind an entry point.
+fn real_name(index: usize, mpich: bool) -> &'static std::ffi::CStr {
+    let name = 2 * index + usize::from(mpich);
+    let range = OFFSETS[name] as usize..OFFSETS[name + 1] as usize;
+    NAMES
+        .as_bytes()
+        .get(range)
+        .and_then(|bytes| std::ffi::CStr::from_bytes_with_nul(bytes).ok())
+        .unwrap_or_default()
+}
+
+/// Number of the entry point whose code is at `address`: the slot that its jump goes through.
+///
+/// # Safety
+/// `address` is that of a function exported by this library.
+pub unsafe fn at(address: usize) -> Option<usize> {
+    // SAFETY: every function has at least the six bytes of an entry point (functions are aligned).
+    unsafe {
+        let code = address as *const u8;
+        // jmp qword ptr [rip + displacement]
+        if *code != 0xff || *code.add(1) != 0x25 {
+            return None;
+        }
+        let displacement = code.add(2).cast::<i32>().read_unaligned() as isize;
+        let slot = (address + 6).wrapping_add_signed(displacement);
+        let offset = slot.checked_sub(SLOTS.as_ptr() as usize)?;
+        (offset / 8 < COUNT).then_some(offset / 8)
+    }
+}
+
+/// Name of the real function behind an entry point in the MPI library of this process.
+pub fn real_name_of(index: usize) -> &'static std::ffi::CStr {
+    let mpich = library::get().is_some_and(|l| l.family == library::Family::Mpich);
+    real_name(index, mpich)
+}
+
+/// True if MPI-3.1 has the function of an entry point.
+pub fn in_mpi_3_1(index: usize) -> bool {
+    if index < C_COUNT {
+        return NEWER.binary_search(&(index as u16)).is_err();
+    }
+    let number = (index - C_COUNT) % FORTRAN_COUNT;
+    NEWER_IN_FORTRAN.binary_search(&(number as u16)).is_err()
+}
+
+/// Number of the entry point whose real function is `P` + `wanted` + `suffix`, from `first` on.
+// Evaluated by the compiler only: a wrong name does not build.
+#[allow(clippy::panic)]
+pub const fn number(wanted: &str, suffix: &str, first: usize) -> usize {
+    let (names, wanted, suffix) = (NAMES.as_bytes(), wanted.as_bytes(), suffix.as_bytes());
+    let offsets = offsets();
+    let mut index = first;
+    while index < COUNT {
+        let start = offsets[2 * index] as usize + 1;
+        let length = offsets[2 * index + 1] as usize - start - 1;
+        if length == wanted.len() + suffix.len() {
+            let mut i = 0;
+            while i < length {
+                let letter = if i < wanted.len() { wanted[i] } else { suffix[i - wanted.len()] };
+                if names[start + i] != letter {
+                    break;
+                }
+                i += 1;
+            }
+            if i == length {
+                return index;
+            }
+        }
+        index += 1;
+    }
+    panic!("no entry point of this name in calls.tbl")
+}
+
+/// Number of the entry point of Fortran call `number` in a binding.
+#[inline(always)]
+pub const fn fortran(binding: usize, number: usize) -> usize {
+    C_COUNT + binding * FORTRAN_COUNT + number
+}
+
 pub(crate) use entry_points;
 
 include!("generated/entries.rs");
@@ -177,9 +277,10 @@ fn real(index: usize) -> Option<*const ()> {
     if !known.is_null() {
         return Some(known);
     }
-    let name = NAMES[index];
+    let mpich = library::get()?.family == library::Family::Mpich;
+    let name = real_name(index, mpich);
     let mut address = 0;
-    if crate::config::chain() {
+    if crate::config::chain() && index < C_COUNT {
         // The name without its P: the next tool's wrapper or the library's own MPI_X.
         let plain = std::ffi::CString::new(&name.to_bytes()[1..]).ok()?;
         address = library::next_symbol(&plain);
@@ -244,4 +345,9 @@ pub unsafe fn next<F: Copy>(index: usize) -> F {
     let pointer = NEXT[index].load(Ordering::Relaxed);
     // SAFETY: by contract F is a function pointer of the right prototype and the pointer is set.
     unsafe { std::mem::transmute_copy(&pointer) }
+}
+
+/// Number within its Fortran block of the call whose mpif.h name is `name`.
+pub const fn fortran_number(name: &str) -> usize {
+    number(name, "_", C_COUNT) - C_COUNT
 }

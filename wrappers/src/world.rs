@@ -1,10 +1,13 @@
 //! The world the program sees: MPI_COMM_WORLD, or the reordered communicator in its place.
 
 use crate::abi::{Abi, Handle};
-use std::sync::atomic::{AtomicU64, Ordering};
+use libc::c_int;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Bits of the replacement; 0 = the world is not replaced.
 static REPLACEMENT: AtomicU64 = AtomicU64::new(0);
+/// The replacement's Fortran handle, passed by address.
+static IN_FORTRAN: AtomicI32 = AtomicI32::new(0);
 
 /// The communicator to use where the program passes `comm`.
 #[inline(always)]
@@ -28,5 +31,13 @@ pub fn replacement<A: Abi>() -> Option<A::Comm> {
 
 /// Puts a communicator in the place of the world, or (`None`) takes it away.
 pub fn replace<A: Abi>(comm: Option<A::Comm>) {
+    if let Some(comm) = comm {
+        IN_FORTRAN.store(A::comm_to_fortran(comm), Ordering::Release);
+    }
     REPLACEMENT.store(comm.map_or(0, Handle::bits), Ordering::Release);
+}
+
+/// Address of the replacement's Fortran handle, if the world is replaced.
+pub fn replacement_in_fortran() -> Option<*mut c_int> {
+    (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(IN_FORTRAN.as_ptr())
 }

@@ -23,6 +23,7 @@ pub(crate) fn contract(graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr 
         targets: Vec::with_capacity(graph.targets.len() / 2),
         weights: Vec::with_capacity(graph.targets.len() / 2),
         sizes: Vec::with_capacity(clusters),
+        bias: Vec::new(),
     };
     coarse.offsets.push(0);
     // Where the edge to a cluster was put, valid if at or behind the start of the current row.
@@ -49,6 +50,12 @@ pub(crate) fn contract(graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr 
         }
         coarse.sizes.push(size);
         coarse.offsets.push(coarse.targets.len() as u32);
+    }
+    if !graph.bias.is_empty() {
+        coarse.bias.resize(clusters, 0);
+        for (&c, &bias) in cluster_of.iter().zip(&graph.bias) {
+            coarse.bias[c as usize] += bias;
+        }
     }
     coarse
 }

@@ -45,7 +45,7 @@ fn group_sizes(places: &TreePlaces) -> Option<Vec<usize>> {
     for &shift in &places.shifts {
         let groups = 1 + places.codes.windows(2).filter(|w| w[0] >> shift != w[1] >> shift).count();
         let size = n / groups;
-        let equal = n % groups == 0
+        let equal = n.is_multiple_of(groups)
             && places.codes.chunks(size).all(|c| c.iter().all(|x| x >> shift == c[0] >> shift));
         if !equal {
             return None;
@@ -209,8 +209,9 @@ fn greedy_boxes(
         let mut factor = size / volume;
         while factor > 1 {
             let prime = (2..=factor).find(|p| factor % p == 0)?;
-            let grown =
-                (0..sides.len()).filter(|&k| (shape.dims[k] / sides[k]) % prime == 0).map(|k| {
+            let grown = (0..sides.len())
+                .filter(|&k| (shape.dims[k] / sides[k]).is_multiple_of(prime))
+                .map(|k| {
                     let mut s = sides.clone();
                     s[k] *= prime;
                     (inner_weight(shape, offsets, &s), s)

@@ -113,7 +113,7 @@ fn extend(
     for i in from..axes.len() {
         // Equal axes are interchangeable: take the first free one only.
         let twin = (from..i).any(|j| !used[j] && same(axes[i], axes[j]));
-        if used[i] || twin || missing % axes[i].length != 0 {
+        if used[i] || twin || !missing.is_multiple_of(axes[i].length) {
             continue;
         }
         used[i] = true;

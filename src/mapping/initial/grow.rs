@@ -10,7 +10,11 @@ pub(crate) fn grow(graph: &Csr, target: i64, queue: &mut GainHeap, rng: &mut Rng
     let mut side = vec![1u8; n];
     let mut size = 0i64;
     queue.reset(n);
+    let bias = |v: usize| graph.bias.get(v).copied().unwrap_or(0);
     let mut next_seed = rng.below(n);
+    if !graph.bias.is_empty() && rng.below(2) == 0 {
+        next_seed = (0..n).max_by_key(|&v| bias(v)).unwrap_or(next_seed);
+    }
     while size < target {
         let v = match queue.peek() {
             Some((_, v)) => v,
@@ -32,11 +36,11 @@ pub(crate) fn grow(graph: &Csr, target: i64, queue: &mut GainHeap, rng: &mut Rng
         size += own;
         for (t, w) in graph.arcs(v) {
             if side[t] == 1 {
-                let gain = match queue.contains(t) {
+                let gain: i64 = match queue.contains(t) {
                     true => graph.arcs(t).map(|(x, w)| if side[x] == 0 { w } else { -w }).sum(),
                     false => 2 * w - graph.arcs(t).map(|(_, w)| w).sum::<i64>(),
                 };
-                queue.set(t, gain);
+                queue.set(t, gain + bias(t));
             }
         }
     }

@@ -4,7 +4,8 @@ use super::symmetry::{align_grid, align_tree};
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
 use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
-use crate::mapping::multisection::{Bisector, multisect};
+use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
+use crate::mapping::work::Lookup;
 use crate::mapping::{Budget, Mapper, Outcome, Preset, Problem};
 
 /// Portfolio of algorithms; the given order is always a candidate.
@@ -30,8 +31,8 @@ impl Mapper for Auto {
         if problem.tasks() < 2 || problem.graph().edges() == 0 {
             return Ok(given);
         }
-        let effort = Effort::new(problem.preset(), problem.tasks(), problem.graph().edges());
         let prepared = Prepared::new(problem);
+        let effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
         let mut first: Option<Candidate> = None;
         let mut lowest = i128::MAX;
         for mut candidate in candidates(&prepared, &effort, budget) {
@@ -86,6 +87,21 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         align_tree(problem, tree, &mut sorted);
         let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
         list.push(Candidate { name: "multisection", place_of });
+    }
+    if prepared.tree.is_none() && full && !budget.expired() {
+        let places: Vec<u32> = (0..problem.places().len() as u32).collect();
+        let halves = match problem.topology().as_grid() {
+            Some(grid) => Halves::Grid(grid, problem.places()),
+            None => Halves::Distances,
+        };
+        let mut bisector = Bisector::new(effort.bisect);
+        let (graph, rng) = (&prepared.graph, &prepared.rng);
+        let place_of = match &prepared.lookup {
+            Lookup::Tree(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
+            Lookup::Table(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
+            Lookup::Asked(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
+        };
+        list.push(Candidate { name: "dual recursive bisection", place_of });
     }
     if list.is_empty() {
         let place_of = problem.identity_places();

@@ -14,23 +14,34 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    pub(crate) fn new(preset: Preset, tasks: usize, edges: usize) -> Self {
+    /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
+    pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
         let n = tasks as u64;
-        let _ = edges;
+        let bisect = |runs, growings, passes, cycles| BisectEffort {
+            runs,
+            growings,
+            passes,
+            cycles,
+            members: 3,
+        };
         match preset {
-            Preset::Fast => Effort {
-                bisect: BisectEffort { runs: 1, growings: 2, passes: 2, cycles: 0, members: 3 },
-                anneal_steps: 0,
-                swap_evaluations: 200 * n,
-            },
+            Preset::Fast => {
+                Effort { bisect: bisect(1, 2, 2, 0), anneal_steps: 0, swap_evaluations: 200 * n }
+            }
             Preset::Default => Effort {
-                bisect: BisectEffort { runs: 3, growings: 4, passes: 4, cycles: 3, members: 3 },
-                anneal_steps: if n <= 4096 { 300_000 } else { 0 },
+                bisect: if n <= 8192 { bisect(3, 4, 4, 3) } else { bisect(1, 4, 3, 1) },
+                anneal_steps: match (tree, n) {
+                    (true, 0..=8192) => 200_000 + 100 * n,
+                    (false, 0..=1024) => 6000 * n,
+                    (false, 0..=8192) => 2_000_000 + 4000 * n,
+                    (_, 0..=65_536) => 30 * n,
+                    _ => 0,
+                },
                 swap_evaluations: 1000 * n,
             },
             Preset::Strong => Effort {
-                bisect: BisectEffort { runs: 3, growings: 8, passes: 8, cycles: 2, members: 2 },
-                anneal_steps: if n <= 65536 { 4000 * n } else { 0 },
+                bisect: bisect(6, 8, 8, 6),
+                anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
             },
         }

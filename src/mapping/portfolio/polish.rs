@@ -52,7 +52,7 @@ fn run<D: Distance, N: Near>(
     }
     let before = placement.place_of.clone();
     let mut rng = prepared.rng.fork(0xa11ea1);
-    let schedule = Annealing { steps: effort.anneal_steps, hot: 0.1, cold: 0.01 };
+    let schedule = Annealing { steps: effort.anneal_steps, hot: 0.2, cold: 0.02 };
     anneal(graph, d, near, &prepared.pinned, &mut placement, schedule, budget, &mut rng);
     swap_search(graph, d, near, &prepared.pinned, &mut placement, evaluations, budget);
     if cost(graph, d, &placement.place_of) < cost(graph, d, &before) {

@@ -12,7 +12,7 @@ pub(crate) struct Bisection {
     pub(crate) side: Vec<u8>,
     /// Tasks on each side.
     pub(crate) size: [i64; 2],
-    /// Weight of the edges between the sides.
+    /// Weight of the edges between the sides, and the bias of side 1.
     pub(crate) cut: i64,
 }
 
@@ -27,6 +27,9 @@ impl Bisection {
                 graph.arcs(v).filter(|&(t, _)| answer.side[t] != s).map(|(_, w)| w).sum::<i64>();
         }
         answer.cut /= 2;
+        for (&side, &bias) in answer.side.iter().zip(&graph.bias) {
+            answer.cut += i64::from(side) * bias;
+        }
         answer
     }
 }
@@ -90,8 +93,10 @@ impl Fm {
                     boundary = true;
                 }
             }
+            let bias = graph.bias.get(v).copied().unwrap_or(0);
+            gain += if s == 0 { -bias } else { bias };
             self.gain[v] = gain;
-            if boundary || unbalanced || graph.degree(v) == 0 {
+            if boundary || bias != 0 || unbalanced || graph.degree(v) == 0 {
                 self.queues[usize::from(s)].set(v, gain);
             }
         }

@@ -44,6 +44,8 @@ pub(crate) struct Csr {
     pub(crate) targets: Vec<u32>,
     pub(crate) weights: Vec<i64>,
     pub(crate) sizes: Vec<u32>,
+    /// In a bisection: what a vertex costs more on side 1 than on side 0; empty for nothing.
+    pub(crate) bias: Vec<i64>,
 }
 
 impl Csr {
@@ -55,6 +57,7 @@ impl Csr {
             targets: Vec::with_capacity(2 * graph.edges()),
             weights: Vec::with_capacity(2 * graph.edges()),
             sizes: vec![1; n],
+            bias: Vec::new(),
         };
         csr.offsets.push(0);
         for v in 0..n {
@@ -102,6 +105,7 @@ impl Csr {
             targets: Vec::new(),
             weights: Vec::new(),
             sizes: Vec::with_capacity(members.len()),
+            bias: Vec::new(),
         };
         sub.offsets.push(0);
         for &v in members {

@@ -9,6 +9,7 @@
 //! type is `MPI_Comm` by value.
 
 mod emit;
+mod fortran;
 mod prototype;
 mod table;
 

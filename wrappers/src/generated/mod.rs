@@ -4,41 +4,12 @@ pub mod wrappers;
 
 /// Numbers of the entry points that hand-written code refers to.
 pub mod index {
-    use crate::slots::NAMES;
+    use crate::slots::number;
 
     macro_rules! numbers {
         ($($constant:ident = $name:literal;)*) => {
-            $(#[doc = $name] pub const $constant: usize = number($name);)*
+            $(#[doc = $name] pub const $constant: usize = number($name, "", 0);)*
         };
-    }
-
-    // Evaluated by the compiler only: a wrong name does not build.
-    #[allow(clippy::panic)]
-    const fn number(name: &str) -> usize {
-        let wanted = name.as_bytes();
-        let mut i = 0;
-        while i < NAMES.len() {
-            if same(NAMES[i].to_bytes(), wanted) {
-                return i;
-            }
-            i += 1;
-        }
-        panic!("no entry point of this name in calls.tbl")
-    }
-
-    /// Compares `P` + wanted with a real function's name.
-    const fn same(real: &[u8], wanted: &[u8]) -> bool {
-        if real.len() != wanted.len() + 1 {
-            return false;
-        }
-        let mut i = 0;
-        while i < wanted.len() {
-            if real[i + 1] != wanted[i] {
-                return false;
-            }
-            i += 1;
-        }
-        true
     }
 
     numbers! {

@@ -2,6 +2,7 @@
 // Do not edit: change the tables.
 
 use crate::abi::Abi;
+use crate::fortran::{self, P};
 use crate::record;
 use crate::record::collective::Out;
 use crate::record::later::Plan;
@@ -2625,7 +2626,7 @@ pub unsafe extern "C" fn mpi_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoallw::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(109);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
@@ -2646,7 +2647,7 @@ pub unsafe extern "C" fn mpi_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoallw::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
@@ -2668,7 +2669,7 @@ pub unsafe extern "C" fn mpi_ialltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoallw::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(111);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
@@ -2690,7 +2691,7 @@ pub unsafe extern "C" fn mpi_ialltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoallw::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
@@ -2714,7 +2715,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let mut plan = Plan::default();
-        let comm = record::collective::alltoallw::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(113);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2740,7 +2741,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let mut plan = Plan::default();
-        let comm = record::collective::alltoallw::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -4011,7 +4012,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(false), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(175);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
@@ -4032,7 +4033,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(false), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
@@ -4054,7 +4055,7 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(true), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(177);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
@@ -4076,7 +4077,7 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Now(true), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
@@ -4100,7 +4101,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let mut plan = Plan::default();
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(179);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -4126,7 +4127,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let mut plan = Plan::default();
-        let comm = record::neighbour::neighbor_alltoallw::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
         let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5664,6 +5665,1772 @@ pub unsafe extern "C" fn mpi_unpack_c<A: Abi>(
     }
 }
 
+/// `MPI_Send` from Fortran
+pub unsafe extern "C" fn f_mpi_send<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 2));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Isend` from Fortran
+pub unsafe extern "C" fn f_mpi_isend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 3));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Bsend` from Fortran
+pub unsafe extern "C" fn f_mpi_bsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 4));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Ibsend` from Fortran
+pub unsafe extern "C" fn f_mpi_ibsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 5));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Ssend` from Fortran
+pub unsafe extern "C" fn f_mpi_ssend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 6));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Issend` from Fortran
+pub unsafe extern "C" fn f_mpi_issend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 7));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Rsend` from Fortran
+pub unsafe extern "C" fn f_mpi_rsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 8));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Irsend` from Fortran
+pub unsafe extern "C" fn f_mpi_irsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 9));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Sendrecv` from Fortran
+pub unsafe extern "C" fn f_mpi_sendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 10));
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Sendrecv_replace` from Fortran
+pub unsafe extern "C" fn f_mpi_sendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 11));
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Isendrecv` from Fortran
+pub unsafe extern "C" fn f_mpi_isendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 12));
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Isendrecv_replace` from Fortran
+pub unsafe extern "C" fn f_mpi_isendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 13));
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Send_init` from Fortran
+pub unsafe extern "C" fn f_mpi_send_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 14));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Bsend_init` from Fortran
+pub unsafe extern "C" fn f_mpi_bsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 15));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Ssend_init` from Fortran
+pub unsafe extern "C" fn f_mpi_ssend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 16));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Rsend_init` from Fortran
+pub unsafe extern "C" fn f_mpi_rsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 17));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Precv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_precv_init<A: Abi, const B: usize>(buf: P, partitions: P, count: P, datatype: P, dest: P, tag: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 19));
+        next(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror);
+    }
+}
+
+/// `MPI_Improbe` from Fortran
+pub unsafe extern "C" fn f_mpi_improbe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, message: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 26));
+        next(source, tag, comm, flag, message, status, ierror);
+    }
+}
+
+/// `MPI_Iprobe` from Fortran
+pub unsafe extern "C" fn f_mpi_iprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 27));
+        next(source, tag, comm, flag, status, ierror);
+    }
+}
+
+/// `MPI_Irecv` from Fortran
+pub unsafe extern "C" fn f_mpi_irecv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Mprobe` from Fortran
+pub unsafe extern "C" fn f_mpi_mprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, message: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
+        next(source, tag, comm, message, status, ierror);
+    }
+}
+
+/// `MPI_Probe` from Fortran
+pub unsafe extern "C" fn f_mpi_probe<A: Abi, const B: usize>(source: P, tag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 30));
+        next(source, tag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Recv` from Fortran
+pub unsafe extern "C" fn f_mpi_recv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
+        next(buf, count, datatype, source, tag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Recv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Barrier` from Fortran
+pub unsafe extern "C" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::barrier::<A>(Out::Now(false), fortran::comm::<A>(comm));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 33));
+        next(comm, ierror);
+    }
+}
+
+/// `MPI_Ibarrier` from Fortran
+pub unsafe extern "C" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::barrier::<A>(Out::Now(true), fortran::comm::<A>(comm));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 34));
+        next(comm, request, ierror);
+    }
+}
+
+/// `MPI_Barrier_init` from Fortran
+pub unsafe extern "C" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 35));
+        next(comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Bcast` from Fortran
+pub unsafe extern "C" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 36));
+        next(buffer, count, datatype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Ibcast` from Fortran
+pub unsafe extern "C" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 37));
+        next(buffer, count, datatype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Bcast_init` from Fortran
+pub unsafe extern "C" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
+        next(buffer, count, datatype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Gather` from Fortran
+pub unsafe extern "C" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Igather` from Fortran
+pub unsafe extern "C" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Gather_init` from Fortran
+pub unsafe extern "C" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Gatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_gatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gatherv::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Igatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_igatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gatherv::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Gatherv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scatter` from Fortran
+pub unsafe extern "C" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Iscatter` from Fortran
+pub unsafe extern "C" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scatter_init` from Fortran
+pub unsafe extern "C" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scatterv` from Fortran
+pub unsafe extern "C" fn f_mpi_scatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatterv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Iscatterv` from Fortran
+pub unsafe extern "C" fn f_mpi_iscatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatterv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scatterv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_scatterv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allgather` from Fortran
+pub unsafe extern "C" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Iallgather` from Fortran
+pub unsafe extern "C" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allgather_init` from Fortran
+pub unsafe extern "C" fn f_mpi_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allgatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Iallgatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_iallgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allgatherv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoall` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoall` from Fortran
+pub unsafe extern "C" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoall_init` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoallv` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoallv` from Fortran
+pub unsafe extern "C" fn f_mpi_ialltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoallv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoallw` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoallw` from Fortran
+pub unsafe extern "C" fn f_mpi_ialltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoallw_init` from Fortran
+pub unsafe extern "C" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce` from Fortran
+pub unsafe extern "C" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_init` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allreduce` from Fortran
+pub unsafe extern "C" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iallreduce` from Fortran
+pub unsafe extern "C" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allreduce_init` from Fortran
+pub unsafe extern "C" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce_scatter` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Now(false), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce_scatter` from Fortran
+pub unsafe extern "C" fn f_mpi_ireduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Now(true), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_scatter_init` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce_scatter_block` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce_scatter_block` from Fortran
+pub unsafe extern "C" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_scatter_block_init` from Fortran
+pub unsafe extern "C" fn f_mpi_reduce_scatter_block_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scan` from Fortran
+pub unsafe extern "C" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iscan` from Fortran
+pub unsafe extern "C" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scan_init` from Fortran
+pub unsafe extern "C" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Exscan` from Fortran
+pub unsafe extern "C" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iexscan` from Fortran
+pub unsafe extern "C" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Exscan_init` from Fortran
+pub unsafe extern "C" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_allgather` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_allgather` from Fortran
+pub unsafe extern "C" fn f_mpi_ineighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_allgather_init` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_allgatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_allgatherv` from Fortran
+pub unsafe extern "C" fn f_mpi_ineighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_allgatherv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoall` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoall` from Fortran
+pub unsafe extern "C" fn f_mpi_ineighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoall_init` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoallv` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoallv` from Fortran
+pub unsafe extern "C" fn f_mpi_ineighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoallv_init` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoallw` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoallw` from Fortran
+pub unsafe extern "C" fn f_mpi_ineighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoallw_init` from Fortran
+pub unsafe extern "C" fn f_mpi_neighbor_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Win_allocate` from Fortran
+pub unsafe extern "C" fn f_mpi_win_allocate<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
+        next(size, disp_unit, info, comm, baseptr, win, ierror);
+    }
+}
+
+/// `MPI_Win_allocate_shared` from Fortran
+pub unsafe extern "C" fn f_mpi_win_allocate_shared<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
+        next(size, disp_unit, info, comm, baseptr, win, ierror);
+    }
+}
+
+/// `MPI_Win_create` from Fortran
+pub unsafe extern "C" fn f_mpi_win_create<A: Abi, const B: usize>(base: P, size: P, disp_unit: P, info: P, comm: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
+        next(base, size, disp_unit, info, comm, win, ierror);
+    }
+}
+
+/// `MPI_Win_create_dynamic` from Fortran
+pub unsafe extern "C" fn f_mpi_win_create_dynamic<A: Abi, const B: usize>(info: P, comm: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 102));
+        next(info, comm, win, ierror);
+    }
+}
+
+/// `MPI_Put` from Fortran
+pub unsafe extern "C" fn f_mpi_put<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+    }
+}
+
+/// `MPI_Rput` from Fortran
+pub unsafe extern "C" fn f_mpi_rput<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
+    }
+}
+
+/// `MPI_Accumulate` from Fortran
+pub unsafe extern "C" fn f_mpi_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
+    }
+}
+
+/// `MPI_Raccumulate` from Fortran
+pub unsafe extern "C" fn f_mpi_raccumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
+    }
+}
+
+/// `MPI_Get` from Fortran
+pub unsafe extern "C" fn f_mpi_get<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+    }
+}
+
+/// `MPI_Rget` from Fortran
+pub unsafe extern "C" fn f_mpi_rget<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
+    }
+}
+
+/// `MPI_Get_accumulate` from Fortran
+pub unsafe extern "C" fn f_mpi_get_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
+    }
+}
+
+/// `MPI_Rget_accumulate` from Fortran
+pub unsafe extern "C" fn f_mpi_rget_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
+    }
+}
+
+/// `MPI_Fetch_and_op` from Fortran
+pub unsafe extern "C" fn f_mpi_fetch_and_op<A: Abi, const B: usize>(origin_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, op: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::fetch_and_op::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
+        next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
+    }
+}
+
+/// `MPI_Compare_and_swap` from Fortran
+pub unsafe extern "C" fn f_mpi_compare_and_swap<A: Abi, const B: usize>(origin_addr: P, compare_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::compare_and_swap::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
+        next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, ierror);
+    }
+}
+
+/// `MPI_Attr_delete` from Fortran
+pub unsafe extern "C" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: P, keyval: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 115));
+        next(comm, keyval, ierror);
+    }
+}
+
+/// `MPI_Attr_put` from Fortran
+pub unsafe extern "C" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, keyval: P, attribute_val: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 117));
+        next(comm, keyval, attribute_val, ierror);
+    }
+}
+
+/// `MPI_Cart_coords` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: P, rank: P, maxdims: P, coords: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 118));
+        next(comm, rank, maxdims, coords, ierror);
+    }
+}
+
+/// `MPI_Cart_create` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_old: P, ndims: P, dims: P, periods: P, reorder: P, comm_cart: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm_old = fortran::effective::<A>(comm_old);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 119));
+        next(comm_old, ndims, dims, periods, reorder, comm_cart, ierror);
+    }
+}
+
+/// `MPI_Cart_get` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, maxdims: P, dims: P, periods: P, coords: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 120));
+        next(comm, maxdims, dims, periods, coords, ierror);
+    }
+}
+
+/// `MPI_Cart_map` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, ndims: P, dims: P, periods: P, newrank: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 121));
+        next(comm, ndims, dims, periods, newrank, ierror);
+    }
+}
+
+/// `MPI_Cart_rank` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P, coords: P, rank: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 122));
+        next(comm, coords, rank, ierror);
+    }
+}
+
+/// `MPI_Cart_shift` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P, direction: P, disp: P, rank_source: P, rank_dest: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
+        next(comm, direction, disp, rank_source, rank_dest, ierror);
+    }
+}
+
+/// `MPI_Cart_sub` from Fortran
+pub unsafe extern "C" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, remain_dims: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 124));
+        next(comm, remain_dims, newcomm, ierror);
+    }
+}
+
+/// `MPI_Cartdim_get` from Fortran
+pub unsafe extern "C" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: P, ndims: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 125));
+        next(comm, ndims, ierror);
+    }
+}
+
+/// `MPI_Comm_accept` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
+        next(port_name, info, root, comm, newcomm, ierror, length0);
+    }
+}
+
+/// `MPI_Comm_attach_buffer` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>(comm: P, buffer: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
+        next(comm, buffer, size, ierror);
+    }
+}
+
+/// `MPI_Comm_call_errhandler` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_call_errhandler<A: Abi, const B: usize>(comm: P, errorcode: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 128));
+        next(comm, errorcode, ierror);
+    }
+}
+
+/// `MPI_Comm_compare` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1: P, comm2: P, result: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm1 = fortran::effective::<A>(comm1);
+        let comm2 = fortran::effective::<A>(comm2);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 129));
+        next(comm1, comm2, result, ierror);
+    }
+}
+
+/// `MPI_Comm_connect` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 130));
+        next(port_name, info, root, comm, newcomm, ierror, length0);
+    }
+}
+
+/// `MPI_Comm_create` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: P, group: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 131));
+        next(comm, group, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_create_group` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_create_group<A: Abi, const B: usize>(comm: P, group: P, tag: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 132));
+        next(comm, group, tag, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_delete_attr` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 133));
+        next(comm, comm_keyval, ierror);
+    }
+}
+
+/// `MPI_Comm_detach_buffer` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>(comm: P, buffer_addr: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
+        next(comm, buffer_addr, size, ierror);
+    }
+}
+
+/// `MPI_Comm_dup` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 135));
+        next(comm, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_dup_with_info` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 136));
+        next(comm, info, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_flush_buffer` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 137));
+        next(comm, ierror);
+    }
+}
+
+/// `MPI_Comm_get_errhandler` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 139));
+        next(comm, errhandler, ierror);
+    }
+}
+
+/// `MPI_Comm_get_info` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm: P, info_used: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 140));
+        next(comm, info_used, ierror);
+    }
+}
+
+/// `MPI_Comm_get_name` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm: P, comm_name: P, resultlen: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 141));
+        next(comm, comm_name, resultlen, ierror, length0);
+    }
+}
+
+/// `MPI_Comm_group` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 142));
+        next(comm, group, ierror);
+    }
+}
+
+/// `MPI_Comm_idup` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P, newcomm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 143));
+        next(comm, newcomm, request, ierror);
+    }
+}
+
+/// `MPI_Comm_idup_with_info` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 144));
+        next(comm, info, newcomm, request, ierror);
+    }
+}
+
+/// `MPI_Comm_iflush_buffer` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        next(comm, request, ierror);
+    }
+}
+
+/// `MPI_Comm_rank` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P, rank: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 146));
+        next(comm, rank, ierror);
+    }
+}
+
+/// `MPI_Comm_remote_group` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 147));
+        next(comm, group, ierror);
+    }
+}
+
+/// `MPI_Comm_remote_size` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 148));
+        next(comm, size, ierror);
+    }
+}
+
+/// `MPI_Comm_set_attr` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, attribute_val: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 149));
+        next(comm, comm_keyval, attribute_val, ierror);
+    }
+}
+
+/// `MPI_Comm_set_info` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm: P, info: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        next(comm, info, ierror);
+    }
+}
+
+/// `MPI_Comm_set_name` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm: P, comm_name: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 152));
+        next(comm, comm_name, ierror, length0);
+    }
+}
+
+/// `MPI_Comm_size` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        next(comm, size, ierror);
+    }
+}
+
+/// `MPI_Comm_spawn` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command: P, argv: P, maxprocs: P, info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 154));
+        next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
+    }
+}
+
+/// `MPI_Comm_spawn_multiple` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize>(count: P, array_of_commands: P, array_of_argv: P, array_of_maxprocs: P, array_of_info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 155));
+        next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
+    }
+}
+
+/// `MPI_Comm_split` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P, color: P, key: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 156));
+        next(comm, color, key, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_split_type` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_split_type<A: Abi, const B: usize>(comm: P, split_type: P, key: P, info: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 157));
+        next(comm, split_type, key, info, newcomm, ierror);
+    }
+}
+
+/// `MPI_Comm_test_inter` from Fortran
+pub unsafe extern "C" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 158));
+        next(comm, flag, ierror);
+    }
+}
+
+/// `MPI_Dist_graph_create` from Fortran
+pub unsafe extern "C" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(comm_old: P, n: P, sources: P, degrees: P, destinations: P, weights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm_old = fortran::effective::<A>(comm_old);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 159));
+        next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
+    }
+}
+
+/// `MPI_Dist_graph_create_adjacent` from Fortran
+pub unsafe extern "C" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B: usize>(comm_old: P, indegree: P, sources: P, sourceweights: P, outdegree: P, destinations: P, destweights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm_old = fortran::effective::<A>(comm_old);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
+    }
+}
+
+/// `MPI_Dist_graph_neighbors` from Fortran
+pub unsafe extern "C" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usize>(comm: P, maxindegree: P, sources: P, sourceweights: P, maxoutdegree: P, destinations: P, destweights: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
+        next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
+    }
+}
+
+/// `MPI_Dist_graph_neighbors_count` from Fortran
+pub unsafe extern "C" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B: usize>(comm: P, indegree: P, outdegree: P, weighted: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        next(comm, indegree, outdegree, weighted, ierror);
+    }
+}
+
+/// `MPI_Errhandler_get` from Fortran
+pub unsafe extern "C" fn f_mpi_errhandler_get<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 163));
+        next(comm, errhandler, ierror);
+    }
+}
+
+/// `MPI_File_open` from Fortran
+pub unsafe extern "C" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filename: P, amode: P, info: P, fh: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        next(comm, filename, amode, info, fh, ierror, length0);
+    }
+}
+
+/// `MPI_Graph_create` from Fortran
+pub unsafe extern "C" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P, nnodes: P, indx: P, edges: P, reorder: P, comm_graph: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm_old = fortran::effective::<A>(comm_old);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
+        next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
+    }
+}
+
+/// `MPI_Graph_get` from Fortran
+pub unsafe extern "C" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P, maxindex: P, maxedges: P, indx: P, edges: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
+        next(comm, maxindex, maxedges, indx, edges, ierror);
+    }
+}
+
+/// `MPI_Graph_map` from Fortran
+pub unsafe extern "C" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P, nnodes: P, indx: P, edges: P, newrank: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
+        next(comm, nnodes, indx, edges, newrank, ierror);
+    }
+}
+
+/// `MPI_Graph_neighbors` from Fortran
+pub unsafe extern "C" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(comm: P, rank: P, maxneighbors: P, neighbors: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 169));
+        next(comm, rank, maxneighbors, neighbors, ierror);
+    }
+}
+
+/// `MPI_Graph_neighbors_count` from Fortran
+pub unsafe extern "C" fn f_mpi_graph_neighbors_count<A: Abi, const B: usize>(comm: P, rank: P, nneighbors: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 170));
+        next(comm, rank, nneighbors, ierror);
+    }
+}
+
+/// `MPI_Graphdims_get` from Fortran
+pub unsafe extern "C" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm: P, nnodes: P, nedges: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 171));
+        next(comm, nnodes, nedges, ierror);
+    }
+}
+
+/// `MPI_Intercomm_create` from Fortran
+pub unsafe extern "C" fn f_mpi_intercomm_create<A: Abi, const B: usize>(local_comm: P, local_leader: P, peer_comm: P, remote_leader: P, tag: P, newintercomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let local_comm = fortran::effective::<A>(local_comm);
+        let peer_comm = fortran::effective::<A>(peer_comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
+    }
+}
+
+/// `MPI_Intercomm_merge` from Fortran
+pub unsafe extern "C" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(intercomm: P, high: P, newintracomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let intercomm = fortran::effective::<A>(intercomm);
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 173));
+        next(intercomm, high, newintracomm, ierror);
+    }
+}
+
+/// `MPI_Pack` from Fortran
+pub unsafe extern "C" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, incount: P, datatype: P, outbuf: P, outsize: P, position: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 174));
+        next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
+    }
+}
+
+/// `MPI_Pack_size` from Fortran
+pub unsafe extern "C" fn f_mpi_pack_size<A: Abi, const B: usize>(incount: P, datatype: P, comm: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 175));
+        next(incount, datatype, comm, size, ierror);
+    }
+}
+
+/// `MPI_Topo_test` from Fortran
+pub unsafe extern "C" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 176));
+        next(comm, status, ierror);
+    }
+}
+
+/// `MPI_Unpack` from Fortran
+pub unsafe extern "C" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, insize: P, position: P, outbuf: P, outcount: P, datatype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
+        next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
+    }
+}
+
 /// The wrapper of every entry point, by its number.
 pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
@@ -5943,5 +7710,539 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_topo_test::<A> as *const ()),
         Wrapper::Translates(mpi_unpack::<A> as *const ()),
         Wrapper::Translates(mpi_unpack_c::<A> as *const ()),
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibsend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_issend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_irsend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv_replace::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv_replace::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::psend_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_precv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready_range::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready_list::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::start::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::startall::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::request_free::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_improbe::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_iprobe::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_irecv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_mprobe::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_probe::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_barrier::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibarrier::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_barrier_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibcast::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatter::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatterv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoall::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallw::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallreduce::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter_block::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscan::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iexscan::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgather::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgatherv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoall::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallw::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate_shared::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_create_dynamic::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_put::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rput::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_accumulate::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_raccumulate::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get_accumulate::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget_accumulate::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_fetch_and_op::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_compare_and_swap::<A, 0> as *const ()) },
+        Wrapper::Through,
+        Wrapper::Through,
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_delete::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_shift::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_sub::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cartdim_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_accept::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_attach_buffer::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_call_errhandler::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_get_attr::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_info::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_name::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_group::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_idup::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_idup_with_info::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_iflush_buffer::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_rank::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_group::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_size::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_attr::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_set_errhandler::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_info::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_name::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_size::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_spawn::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_spawn_multiple::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split_type::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_test_inter::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_file_open::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graphdims_get::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_intercomm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_intercomm_merge::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 0> as *const ()) },
+        Wrapper::Records(fortran::hand::init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::init_thread::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_send::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_isend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_bsend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ibsend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ssend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_issend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_rsend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_irsend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_sendrecv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_sendrecv_replace::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_isendrecv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_isendrecv_replace::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_send_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_bsend_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ssend_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_rsend_init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::psend_init::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_precv_init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::pready::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::pready_range::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::pready_list::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::start::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::startall::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::request_free::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_improbe::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_iprobe::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_irecv::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_mprobe::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_probe::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_recv::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_recv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_barrier::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ibarrier::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_barrier_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_bcast::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ibcast::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_bcast_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_gather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_igather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_gather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_gatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_igatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_gatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scatter::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iscatter::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scatter_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scatterv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iscatterv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scatterv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allgather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iallgather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allgather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allgatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iallgatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allgatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoall::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ialltoall::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoall_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoallv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ialltoallv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoallv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoallw::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ialltoallw::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_alltoallw_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ireduce::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allreduce::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iallreduce::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_allreduce_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ireduce_scatter::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_block::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ireduce_scatter_block::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_block_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scan::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iscan::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_scan_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_exscan::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_iexscan::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_exscan_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_allgather::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_allgatherv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoall::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoall::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoall_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoallv::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallw::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoallw::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallw_init::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_win_allocate::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_win_allocate_shared::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_win_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_win_create_dynamic::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_put::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_rput::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_accumulate::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_raccumulate::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_get::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_rget::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_get_accumulate::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_rget_accumulate::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_fetch_and_op::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_compare_and_swap::<A, 1> as *const ()),
+        Wrapper::Through,
+        Wrapper::Through,
+        Wrapper::Translates(f_mpi_attr_delete::<A, 1> as *const ()),
+        Wrapper::Translates(fortran::hand::attr_get::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_attr_put::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_coords::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_get::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_map::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_rank::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_shift::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cart_sub::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_cartdim_get::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_accept::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_attach_buffer::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_call_errhandler::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_compare::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_connect::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_create_group::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_delete_attr::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_dup::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 1> as *const ()),
+        Wrapper::Translates(fortran::hand::comm_get_attr::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_get_info::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_get_name::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_group::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_idup::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_idup_with_info::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_iflush_buffer::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_rank::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_remote_group::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_remote_size::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_set_attr::<A, 1> as *const ()),
+        Wrapper::Translates(fortran::hand::comm_set_errhandler::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_set_info::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_set_name::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_size::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_spawn::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_spawn_multiple::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_split::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_split_type::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_comm_test_inter::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_dist_graph_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_errhandler_get::<A, 1> as *const ()),
+        Wrapper::Translates(fortran::hand::errhandler_set::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_file_open::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graph_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graph_get::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graph_map::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graph_neighbors::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_graphdims_get::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_intercomm_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_intercomm_merge::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_pack::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_pack_size::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_topo_test::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpi_unpack::<A, 1> as *const ()),
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibsend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_issend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_irsend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv_replace::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv_replace::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::psend_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_precv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready_range::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pready_list::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::start::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::startall::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::request_free::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_improbe::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_iprobe::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_irecv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_mprobe::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_probe::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_barrier::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibarrier::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_barrier_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibcast::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatter::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatterv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoall::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallw::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallreduce::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter_block::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscan::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iexscan::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgather::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgatherv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoall::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallw::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate_shared::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_create_dynamic::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_put::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rput::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_accumulate::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_raccumulate::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get_accumulate::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget_accumulate::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_fetch_and_op::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_compare_and_swap::<A, 2> as *const ()) },
+        Wrapper::Through,
+        Wrapper::Through,
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_delete::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_shift::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_sub::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cartdim_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_accept::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_attach_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_call_errhandler::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_get_attr::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_info::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_name::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_group::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_idup::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_idup_with_info::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_iflush_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_rank::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_group::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_size::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_attr::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_set_errhandler::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_info::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_name::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_size::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_spawn::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_spawn_multiple::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split_type::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_test_inter::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_file_open::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graphdims_get::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_intercomm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_intercomm_merge::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 2> as *const ()) },
     ]
 }

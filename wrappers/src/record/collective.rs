@@ -8,7 +8,7 @@ use crate::counters::{self, Block, CollectiveKey};
 use crate::datatypes;
 use crate::pmpi::pmpi;
 use crate::record::later::{Plan, Step};
-use crate::record::{Counts, guarded};
+use crate::record::{Counts, Types, guarded};
 use crate::thread::{self, Thread};
 use crate::world;
 use libc::{c_int, c_void};
@@ -472,21 +472,21 @@ pub unsafe fn alltoallv<A: Abi, C: Counts>(
     with_blocks::<A>(out, comm, Operation::Alltoallv, 0, |_| 0, &block, size, None)
 }
 
-pub unsafe fn alltoallw<A: Abi, C: Counts>(
+pub unsafe fn alltoallw<A: Abi, C: Counts, T: Types<A>>(
     out: Out,
     comm: A::Comm,
     sendbuf: *const c_void,
     sendcounts: C,
-    sendtypes: *const A::Datatype,
+    sendtypes: T,
     recvcounts: C,
-    recvtypes: *const A::Datatype,
+    recvtypes: T,
 ) -> A::Comm {
     let in_place = sendbuf as usize == A::IN_PLACE;
     let (counts, types) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
     // SAFETY: there is a count and a type for every peer.
     let block = |i: u32| unsafe {
         let count = counts.at(i);
-        if count == 0 { 0 } else { (count as u64) * element::<A>(*types.add(i as usize)) }
+        if count == 0 { 0 } else { (count as u64) * element::<A>(types.at(i)) }
     };
     with_blocks::<A>(out, comm, Operation::Alltoallw, 0, |_| 0, &block, 1, None)
 }

@@ -73,6 +73,35 @@ pub unsafe fn send_slow<A: Abi>(
     world::effective::<A>(comm)
 }
 
+/// [`send`], or [`send_slow`] where that cannot.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn send_now<A: Abi>(comm: A::Comm, dest: c_int, count: i64, datatype: A::Datatype) {
+    // SAFETY: by contract.
+    unsafe {
+        if send::<A>(comm, dest, count, datatype).is_none() {
+            send_slow::<A>(comm, dest, count, datatype);
+        }
+    }
+}
+
+/// Reads a program's array of datatypes.
+pub trait Types<A: Abi>: Copy {
+    /// Element `i`.
+    ///
+    /// # Safety
+    /// The array has more than `i` elements.
+    unsafe fn at(self, i: u32) -> A::Datatype;
+}
+
+impl<A: Abi> Types<A> for *const A::Datatype {
+    unsafe fn at(self, i: u32) -> A::Datatype {
+        // SAFETY: by contract.
+        unsafe { *self.add(i as usize) }
+    }
+}
+
 /// Runs a part of the recorder that may fail or, by a mistake of ours, panic: neither may reach the
 /// program.
 pub fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {

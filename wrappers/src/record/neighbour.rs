@@ -6,7 +6,7 @@ use crate::counters;
 use crate::datatypes;
 use crate::record::collective::Out;
 use crate::record::later::Step;
-use crate::record::{Counts, guarded};
+use crate::record::{Counts, Types, guarded};
 use crate::thread;
 use crate::world;
 use rw::matrix::Kind;
@@ -69,14 +69,14 @@ pub unsafe fn neighbor_alltoallv<A: Abi, C: Counts>(
     each::<A>(out, comm, |k| (unsafe { counts.at(k) } as u64).wrapping_mul(size))
 }
 
-pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts>(
+pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts, T: Types<A>>(
     out: Out,
     comm: A::Comm,
     counts: C,
-    types: *const A::Datatype,
+    types: T,
 ) -> A::Comm {
     each::<A>(out, comm, |k| {
         // SAFETY: there is a count and a type for every neighbour.
-        unsafe { (counts.at(k) as u64).wrapping_mul(element::<A>(*types.add(k as usize))) }
+        unsafe { (counts.at(k) as u64).wrapping_mul(element::<A>(types.at(k))) }
     })
 }

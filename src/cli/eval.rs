@@ -1,0 +1,150 @@
+//! `rankweave eval`: all metrics of a mapping.
+
+use super::instance::{InstanceArgs, no_links, value_of};
+use super::{Exit, output, select};
+use crate::error::Result;
+use crate::formats::Source;
+use crate::mapping::Objective;
+use crate::metrics::{self, Evaluation};
+use serde::Serialize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100
+  rankweave eval --matrix app.graph --topology torus:8x8x8 --mapping order.txt
+  rankweave eval --matrix lulesh --topology torus:8x8x8 --mapping order.txt --json
+  rankweave eval --matrix m.csv --topology mesh:4x4 --objective hop-bytes";
+
+/// Compute all metrics of a mapping
+///
+/// Without --mapping, of the given order: task i on the i-th slot.
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    instance: InstanceArgs,
+
+    /// The mapping: line i (from 0) is the slot of task i
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+
+    /// Print this one only: hop-bytes, total-hops, sum-com, max-com, mc or mmc
+    #[arg(long, value_name = "OBJECTIVE")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
+    #[arg(hide_possible_values = true)]
+    objective: Option<String>,
+
+    /// Print the metrics as JSON; those of links are null where the topology has no links
+    #[arg(long)]
+    json: bool,
+}
+
+/// The metrics that scripts rely on; field names are those of the JSON.
+#[derive(Serialize)]
+struct Answer {
+    schema: u32,
+    hop_bytes: u128,
+    total_hops: u128,
+    avg_hops: f64,
+    max_dilation: u64,
+    sum_com: u128,
+    max_com: u128,
+    mc: Option<f64>,
+    mmc: Option<u64>,
+    ac: Option<f64>,
+    amc: Option<f64>,
+    icv: u64,
+    icm: u64,
+    mnrv: u64,
+    mnrm: u64,
+}
+
+impl From<&Evaluation> for Answer {
+    fn from(e: &Evaluation) -> Self {
+        Answer {
+            schema: 1,
+            hop_bytes: e.hop_bytes,
+            total_hops: e.total_hops,
+            avg_hops: e.avg_hops,
+            max_dilation: e.max_dilation,
+            sum_com: e.sum_com,
+            max_com: e.max_com,
+            mc: e.mc,
+            mmc: e.mmc,
+            ac: e.ac,
+            amc: e.amc,
+            icv: e.icv,
+            icm: e.icm,
+            mnrv: e.mnrv,
+            mnrm: e.mnrm,
+        }
+    }
+}
+
+impl Args {
+    pub(super) fn execute(self) -> Result<Exit> {
+        let instance = self.instance.load()?;
+        let mapping = match &self.mapping {
+            Some(path) => read_mapping(&path.display().to_string(), &select::read(path)?)?,
+            None => instance.identity(),
+        };
+        let topology = instance.topology.as_ref();
+        let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
+        if self.json {
+            output::print_json(&Answer::from(&evaluation))?;
+        } else if let Some(name) = &self.objective {
+            let objective: Objective = name.parse()?;
+            let value =
+                value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
+            output::print(&format!("{value}\n"))?;
+        } else {
+            output::print(&text(&evaluation))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Reads a mapping: one slot a line.
+pub(super) fn read_mapping(name: &str, bytes: &[u8]) -> Result<Vec<usize>> {
+    const EXPECTED: &str = "one slot a line, line i (from 0) that of task i";
+    Source::new(name, bytes)
+        .content_lines("#")
+        .map(|line| line.number(line.text, "the slot", EXPECTED))
+        .collect()
+}
+
+fn text(e: &Evaluation) -> String {
+    let real = |x: f64| format!("{x:.3}");
+    let none = || "-".to_string();
+    let rows = [
+        ("hop_bytes", e.hop_bytes.to_string(), "bytes times distance, all pairs"),
+        ("total_hops", e.total_hops.to_string(), "distance, all pairs that talk"),
+        ("avg_hops", real(e.avg_hops), "mean distance of a pair"),
+        ("hops_per_byte", real(e.hops_per_byte), "mean distance of a byte"),
+        ("max_dilation", e.max_dilation.to_string(), "largest distance of a pair"),
+        ("sum_com", e.sum_com.to_string(), "cost, all pairs"),
+        ("max_com", e.max_com.to_string(), "cost of the most expensive pair"),
+        ("mc", e.mc.map_or_else(none, real), "most bytes over bandwidth on a link"),
+        ("mmc", e.mmc.map_or_else(none, |n| n.to_string()), "most pairs on a link"),
+        ("ac", e.ac.map_or_else(none, real), "mean bytes over bandwidth of the links in use"),
+        ("amc", e.amc.map_or_else(none, real), "mean pairs of the links in use"),
+        ("icv", e.icv.to_string(), "bytes between nodes"),
+        ("icm", e.icm.to_string(), "pairs between nodes"),
+        ("mnrv", e.mnrv.to_string(), "most bytes that a node receives"),
+        ("mnrm", e.mnrm.to_string(), "most pairs in which a node receives"),
+    ];
+    rows.map(|(name, value, what)| format!("{name:<14}{value:>20}  {what}\n")).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings() {
+        assert_eq!(read_mapping("f", b"# order\n3\n 1\n\n2\n").unwrap(), [3, 1, 2]);
+        let error = read_mapping("f", b"3\n1 2\n").unwrap_err().to_string();
+        assert!(error.contains("f:2") && error.contains("1 2"), "{error}");
+    }
+}
