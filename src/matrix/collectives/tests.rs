@@ -126,9 +126,9 @@ fn check(model: Model, call: Call, block: &Blocks) -> Result<(), TestCaseError> 
             }
         }
         Operation::Alltoallv | Operation::Alltoallw => {
-            for i in 0..size {
+            for (i, row) in cells.iter().enumerate() {
                 for j in others(i) {
-                    prop_assert_eq!(cells[i][j].0, block(j as u32), "{} {} {}", context, i, j);
+                    prop_assert_eq!(row[j].0, block(j as u32), "{} {} {}", context, i, j);
                 }
             }
         }
@@ -139,10 +139,10 @@ fn check(model: Model, call: Call, block: &Blocks) -> Result<(), TestCaseError> 
             }
         }
         Operation::Scan | Operation::Exscan => {
-            for i in 0..size {
+            for (i, reached) in reach.iter().enumerate() {
                 prop_assert!(i == 0 || received(i) >= call.bytes, "{} {}", context, i);
                 prop_assert!(i + 1 == size || sent(i) >= call.bytes, "{} {}", context, i);
-                prop_assert!((i..size).all(|j| reach[i][j]), "{} {}", context, i);
+                prop_assert!(reached[i..].iter().all(|&r| r), "{} {}", context, i);
             }
         }
     }
