@@ -1,0 +1,90 @@
+"""What is run: programs with their arguments, what they have to send, and where they can run."""
+
+import expected
+
+
+class Case:
+    """One program with arguments.
+
+    matrix: function of np giving the expected matrix, or None; `kind` is the traffic it covers.
+    light: only the launches that matter for this one (the same code paths are covered by others).
+    code: exit code without and with the tool; None if it is only compared.
+    noisy: standard error is the launcher's and is not compared.
+    fixed: task 0 has to stay with its process (which has the standard input).
+    stable: the matrix is the same in each run (False where timing decides what is sent).
+    """
+
+    def __init__(self, source, *arguments, matrix=None, kind="p2p", light=False, code=0,
+                 noisy=False, only=None, without=(), stdin=None, variables=None, stable=True,
+                 sizes=(4, 7), records=True, timeout=60,
+                 fixed=False):
+        self.source, self.arguments = source, [str(a) for a in arguments]
+        self.matrix, self.kind, self.light, self.code = matrix, kind, light, code
+        self.noisy, self.only, self.without, self.stdin = noisy, only, without, stdin
+        self.variables, self.stable, self.sizes = variables or {}, stable, sizes
+        self.records, self.timeout, self.fixed = records, timeout, fixed
+
+    @property
+    def name(self):
+        return " ".join([self.source.rsplit(".", 1)[0], *self.arguments])
+
+    def runs_on(self, stack):
+        if self.only and stack.name not in self.only:
+            return False
+        return stack.name not in self.without and self.source.rsplit(".", 1)[0] not in stack.unable
+
+
+MPI4 = ("mpich4", "mpich5", "mpich5abi", "openmpi5")
+MPICH_ALL = ("mpich4", "mpich5", "mpich5abi")
+
+
+def cases():
+    found = []
+    ring_modes = ["send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend",
+                  "isend_any", "send_init", "ssend_init", "bsend_init", "sendrecv",
+                  "sendrecv_replace", "mprobe", "probe"]
+    for mode in ring_modes:
+        found.append(Case("ring.c", mode, matrix=expected.ring, light=mode not in ("send", "send_init")))
+    found.append(Case("ring.c", "send_c", matrix=expected.ring, light=True, only=MPICH_ALL))
+    found.append(Case("ring.c", "isendrecv", matrix=expected.ring, light=True, only=MPI4))
+    found.append(Case("ring.c", "psend", light=True, only=MPI4))
+    found.append(Case("ring.c", "isend", 100000, 3, light=True,
+                      matrix=lambda np: expected.ring(np, 100000, 3)))
+    found.append(Case("subcomm.c", matrix=expected.subcomm))
+    found.append(Case("cart.c", 0, matrix=expected.cart))
+    found.append(Case("cart.c", 1, stable=False))
+    found.append(Case("graph.c", 0))
+    found.append(Case("graph.c", 1, stable=False))
+    for kind in ["bcast", "reduce", "allreduce", "allgather", "alltoall", "alltoallv", "gather",
+                 "scatter", "gatherv", "scatterv", "allgatherv", "scan", "reduce_scatter_block"]:
+        found.append(Case("coll.c", kind, light=True, kind="all",
+                          matrix=lambda np, kind=kind: expected.logical(kind, np),
+                          variables={"RANKWEAVE_COLLECTIVES": "logical"}))
+    found.append(Case("coll.c", "allreduce", kind="all", light=True,
+                      matrix=expected.recursive_doubling,
+                      variables={"RANKWEAVE_COLLECTIVES": "model"}))
+    found.append(Case("collectives.c"))
+    found.append(Case("attributes.c"))
+    found.append(Case("compare.c"))
+    found.append(Case("errors.c"))
+    found.append(Case("intercomm.c"))
+    found.append(Case("communicators.c"))
+    found.append(Case("rma.c", "put", matrix=expected.rma_put, kind="onesided"))
+    found.append(Case("rma.c", "all", stable=False))
+    found.append(Case("io.c", stable=False))
+    found.append(Case("handles.c", sizes=(4,), timeout=120))
+    found.append(Case("messages.c", stable=False))
+    found.append(Case("f2c.c"))
+    found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
+    found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
+    found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
+                      matrix=lambda np: expected.ring(np, 100, 10)))
+    found.append(Case("endings.c", "abort", 42, code=42, noisy=True, records=False))
+    found.append(Case("endings.c", "exit", code=None, noisy=True, light=True, records=False))
+    found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))
+    found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
+    found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
+    found.append(Case("mpi4.c", only=MPI4))
+    for source in ("ring_mpif.f", "ring_module.f90", "ring_f08.f90"):
+        found.append(Case(source, matrix=expected.fortran_ring, only=("openmpi4", "mpich4")))
+    return found

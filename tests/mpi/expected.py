@@ -1,0 +1,162 @@
+"""Communication matrices worked out by hand, from what the programs do and what the calls mean.
+
+A matrix is a dictionary (source, destination) -> [bytes, messages]. Nothing here uses the library
+under test: the models of collectives are written anew from the definitions of the algorithms.
+"""
+
+
+def add(matrix, source, destination, count, messages):
+    if messages:
+        entry = matrix.setdefault((source, destination), [0, 0])
+        entry[0] += count
+        entry[1] += messages
+
+
+def ring(np, size=1000, messages=10):
+    matrix = {}
+    for task in range(np):
+        add(matrix, task, (task + 1) % np, size * messages, messages)
+    return matrix
+
+
+def subcomm(np):
+    """Program subcomm: reversed ring, halves in reversed order, broadcast by hand."""
+    matrix = {}
+    for task in range(np):
+        add(matrix, task, (task - 1) % np, 3 * 800, 3)
+    for parity in (0, 1):
+        # Rank 0 of the reversed half is the highest task of that parity.
+        members = [t for t in range(np - 1, -1, -1) if t % 2 == parity]
+        for task in members[1:]:
+            add(matrix, task, members[0], 4000, 1)
+            add(matrix, members[0], task, 2 * 100, 2)
+    return matrix
+
+
+def dims_create(np):
+    """The two factors of np that are closest together, the larger first."""
+    best = max(d for d in range(1, np + 1) if np % d == 0 and d * d <= np)
+    return np // best, best
+
+
+def cart(np):
+    """Program cart without reordering."""
+    rows, columns = dims_create(np)
+    matrix = {}
+    for x in range(rows):
+        for y in range(columns):
+            task = x * columns + y
+            below = (x + 1) % rows * columns + y
+            right = x * columns + (y + 1) % columns
+            if below != task:
+                add(matrix, task, below, 5 * 800, 5)
+            if right != task:
+                add(matrix, task, right, 2 * 80, 2)
+    return matrix
+
+
+def rma_put(np):
+    """Puts go to the target; what a get fetches comes from the target."""
+    matrix = {}
+    for task in range(np):
+        add(matrix, task, (task + 1) % np, 3 * 400, 3)
+        add(matrix, (task + 1) % np, task, 2 * 80, 2)
+    return matrix
+
+
+def fortran_ring(np):
+    return ring(np, 1000, 20)
+
+
+# ---- collectives, taken at their word ------------------------------------------------------------
+
+
+def pieces(size, np):
+    """A vector of `size` bytes cut into np nearly equal pieces at any byte."""
+    cuts = [size * i // np for i in range(np + 1)]
+    return [b - a for a, b in zip(cuts, cuts[1:])]
+
+
+def logical(kind, np, size=800, calls=5):
+    """What the call means: data goes from each source straight to each destination."""
+    matrix = {}
+    everybody = range(np)
+    root = 1
+    for i in everybody:
+        for j in everybody:
+            if i == j:
+                continue
+            if kind == "bcast" and i == root:
+                add(matrix, i, j, size, 1)
+            elif kind in ("reduce", "gather") and j == root:
+                add(matrix, i, j, size, 1)
+            elif kind == "scatter" and i == root:
+                add(matrix, i, j, size, 1)
+            elif kind in ("allgather", "alltoall", "reduce_scatter_block"):
+                add(matrix, i, j, size, 1)
+            elif kind == "gatherv" and j == root:
+                add(matrix, i, j, size * (i + 1), 1)
+            elif kind == "scatterv" and i == root:
+                add(matrix, i, j, size * (j + 1), 1)
+            elif kind == "allgatherv":
+                add(matrix, i, j, size * (i + 1), 1)
+            elif kind == "alltoallv" and j == (i + 1) % np:
+                add(matrix, i, j, size * (i + 1), 1)
+            elif kind == "alltoallv" and j == (i + 2) % np:
+                add(matrix, i, j, size, 1)
+            elif kind == "allreduce":
+                # Reduce-scatter, then allgather: the receiver's piece goes out, mine comes back.
+                cut = pieces(size, np)
+                add(matrix, i, j, cut[j] + cut[i], 2)
+            elif kind == "scan" and j == i + 1:
+                add(matrix, i, j, size, 1)
+    return {pair: [b * calls, m * calls] for pair, (b, m) in matrix.items()}
+
+
+# ---- collectives, as the usual algorithms send them ----------------------------------------------
+
+
+def recursive_doubling(np, size=800, calls=5):
+    """Allreduce of short vectors. With np = 2^k + r the first 2r tasks pair up: the even one gives
+    its vector to the odd one and gets the result in the end; the 2^k others exchange k times."""
+    matrix = {}
+    power = 1
+    while power * 2 <= np:
+        power *= 2
+    rest = np - power
+    for pair in range(rest):
+        add(matrix, 2 * pair, 2 * pair + 1, size, 1)
+        add(matrix, 2 * pair + 1, 2 * pair, size, 1)
+    task_of = [2 * i + 1 if i < rest else i + rest for i in range(power)]
+    distance = 1
+    while distance < power:
+        for i in range(power):
+            add(matrix, task_of[i], task_of[i ^ distance], size, 1)
+        distance *= 2
+    return {pair: [b * calls, m * calls] for pair, (b, m) in matrix.items()}
+
+
+def parse_csv(text):
+    """The export of the command as a matrix; raises ValueError if it is not one."""
+    # A comment tells the number of tasks when the last ones neither send nor receive.
+    lines = [line for line in text.strip().splitlines() if not line.startswith("#")]
+    if not lines or lines[0] != "src,dst,bytes,messages":
+        raise ValueError(f"unexpected header: {lines[:1]}")
+    matrix = {}
+    for line in lines[1:]:
+        source, destination, size, messages = map(int, line.split(","))
+        if (source, destination) in matrix:
+            raise ValueError(f"pair {source},{destination} comes twice")
+        matrix[source, destination] = [size, messages]
+    return matrix
+
+
+def difference(got, wanted):
+    """Where two matrices differ, in words; an empty string if nowhere."""
+    lines = []
+    for pair in sorted(set(got) | set(wanted)):
+        a, b = got.get(pair, [0, 0]), wanted.get(pair, [0, 0])
+        if list(a) != list(b):
+            lines.append(f"{pair[0]}->{pair[1]}: {a[0]} bytes in {a[1]} messages, expected "
+                         f"{b[0]} in {b[1]}")
+    return "; ".join(lines[:6]) + (f"; and {len(lines) - 6} more" if len(lines) > 6 else "")

@@ -1,0 +1,227 @@
+"""Damaged and impossible input, the command around a launch, and programs that are no MPI programs.
+
+Whatever is wrong with the input: the job is unharmed, one line on standard error says what is wrong,
+and nothing that was stored is lost.
+"""
+
+import os
+import shlex
+import statistics
+import time
+
+import expected
+import stacks
+
+NP = 4
+# Seconds of start-up with the library over those without it.
+STARTUP_LIMIT = 1.5
+
+
+def damaged_input(tool, results, stack, work):
+    problem = stack.build("ring.c")
+    if problem:
+        results.add(f"{stack.name} compiles ring.c", [problem])
+        return
+    program = [stack.program("ring.c"), "send"]
+    environment = stack.environment()
+
+    def launch(variables, np=NP):
+        command = stack.launch(np, {"LD_PRELOAD": tool.library, "RANKWEAVE_KEY": "k", **variables},
+                               program)
+        outcome = stacks.execute(command, environment)
+        outcome.command = shlex.join(command)
+        return outcome
+
+    def fresh(name):
+        return os.path.join(work, f"hostile-{stack.name}-{name}")
+
+    def recorded(name):
+        """A store with a good record in it."""
+        store = fresh(name)
+        launch({"RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": store})
+        path = tool.stored(store)
+        return store, path
+
+    def check(name, outcome, lines=1, words=(), more=()):
+        """The job went well and `lines` lines on standard error tell what is wrong."""
+        problems = list(more)
+        if outcome.code != 0 or outcome.timed_out:
+            problems.append(f"exit code {outcome.code}")
+        if outcome.out != "ok send\n":
+            problems.append(f"standard output: {outcome.out[:300]!r}")
+        said = [line for line in outcome.err.splitlines() if line.strip()]
+        if len(said) != lines:
+            problems.append(f"{len(said)} lines on standard error, expected {lines}: {said[:6]}")
+        for word in words:
+            if not any(word.lower() in line.lower() for line in said):
+                problems.append(f"standard error does not mention {word!r}: {said[:2]}")
+        results.add(f"{stack.name} {name}", problems, outcome)
+
+    def damage(name, change, words, left_alone=False):
+        store, path = recorded(name)
+        if path is None:
+            results.add(f"{stack.name} {name}", ["nothing was stored to damage"])
+            return
+        with open(path, "rb") as f:
+            content = change(f.read())
+        with open(path, "wb") as f:
+            f.write(content)
+        outcome = launch({"RANKWEAVE_MODE": "auto", "RANKWEAVE_STORE": store})
+        # The damaged bytes are still somewhere: in place, or moved aside.
+        kept = False
+        for entry in os.listdir(store):
+            with open(os.path.join(store, entry), "rb") as f:
+                kept = kept or f.read() == content
+        more = [] if kept else ["the bytes that were stored are gone"]
+        if left_alone:
+            with open(path, "rb") as f:
+                if f.read() != content:
+                    more.append("the file of the newer version was overwritten")
+        check(name, outcome, words=words, more=more)
+
+    damage("store of garbage", lambda b: b"garbage " * 40, ())
+    damage("empty store file", lambda b: b"", ())
+    damage("truncated store file", lambda b: b[:len(b) - 7], ())
+    damage("store file with a flipped bit", lambda b: b[:-9] + bytes([b[-9] ^ 4]) + b[-8:], ())
+    damage("store file of a newer version", lambda b: b[:8] + b"\xff\x00\x00\x00" + b[12:],
+           ("version",), left_alone=True)
+
+    # A directory where the file should be cannot be read as one, not even by root.
+    store, path = recorded("unreadable store file")
+    if path:
+        os.remove(path)
+        os.makedirs(path)
+        check("unreadable store file",
+              launch({"RANKWEAVE_MODE": "auto", "RANKWEAVE_STORE": store}))
+
+    # A store below a plain file cannot be made, not even by root.
+    blocked = fresh("file")
+    with open(blocked, "w") as f:
+        f.write("in the way\n")
+    check("store directory that cannot be made",
+          launch({"RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": os.path.join(blocked, "store")}))
+
+    store, path = recorded("few-slots")
+    settings = {"RANKWEAVE_MODE": "reorder", "RANKWEAVE_STORE": store}
+    check("topology with too few slots",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "tree:3"}), words=("3",))
+    check("topology that does not exist",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "moebius:4"}), words=("moebius",))
+    check("topology file that is not there",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "hwloc:/nonexistent.xml"}),
+          words=("/nonexistent.xml",))
+    check("slot given twice",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "tree:4:2", "RANKWEAVE_SLOTS": "0,1,1,2"}))
+    check("slots for other ranks",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "tree:4:2", "RANKWEAVE_SLOTS": "0,1"}))
+    check("fixed task that does not exist",
+          launch({**settings, "RANKWEAVE_TOPOLOGY": "tree:4:2", "RANKWEAVE_FIX": "9"}))
+    check("mode that does not exist", launch({**settings, "RANKWEAVE_MODE": "fast"}),
+          words=("RANKWEAVE_MODE",))
+    check("seed that is no number", launch({**settings, "RANKWEAVE_SEED": "x"}),
+          words=("RANKWEAVE_SEED",))
+    try:
+        matrix = tool.matrix(path, "p2p") if path else {}
+        more = [f"matrix: {expected.difference(matrix, expected.ring(NP))}"] if (
+            matrix != expected.ring(NP)) else []
+    except ValueError as error:
+        more = [str(error)]
+    results.add(f"{stack.name} record after launches with wrong settings", more)
+
+    # A matrix of four ranks cannot place seven; it stays stored for launches of four.
+    store, path = recorded("other-size")
+    before = open(path, "rb").read() if path else b""
+    outcome = launch({"RANKWEAVE_MODE": "reorder", "RANKWEAVE_STORE": store}, np=7)
+    lost = not path or not any(
+        open(os.path.join(store, entry), "rb").read() == before for entry in os.listdir(store))
+    check("matrix of another number of ranks", outcome, words=("4",),
+          more=["the matrix of 4 ranks is gone"] if lost else [])
+
+    check("reorder with nothing stored",
+          launch({"RANKWEAVE_MODE": "reorder", "RANKWEAVE_STORE": fresh("nothing")}))
+    check("mode off", launch({"RANKWEAVE_MODE": "off", "RANKWEAVE_STORE": fresh("off")}), lines=0,
+          more=["something was stored"] if os.path.exists(fresh("off")) else [])
+
+
+def command(tool, results, stack, work):
+    """`rankweave run`: the launch as it is, the library in the MPI processes only."""
+    store = os.path.join(work, "command-store")
+    environment = dict(stack.environment(), RANKWEAVE_LIBRARY=tool.library)
+    prefix = [tool.command, "run", "--store", store, "--mode", "record", "--"]
+
+    def launch(np, *program, tool_prefix=prefix):
+        full = [*tool_prefix, *stack.launch(np, {}, list(program))]
+        outcome = stacks.execute(full, environment)
+        outcome.command = shlex.join(full)
+        return outcome
+
+    stack.build("endings.c")
+    stack.build("ring.c")
+    for code in (0, 3):
+        outcome = launch(NP, stack.program("endings.c"), "finalize", str(code))
+        problems = [] if outcome.code == code else [f"exit code {outcome.code}"]
+        if outcome.out != "ok finalize\n":
+            problems.append(f"standard output {outcome.out!r}")
+        results.add(f"rankweave run passes exit code {code} through", problems, outcome)
+    path = tool.stored(store)
+    problems = ["nothing was stored"]
+    if path:
+        try:
+            text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 100, 10))
+            problems = [text] if text else []
+        except ValueError as error:
+            problems = [str(error)]
+    results.add("rankweave run records", problems, outcome)
+    outcome = launch(2, "sh", "-c", "echo $LD_PRELOAD")
+    problems = [] if all("librankweave" in line for line in outcome.out.splitlines()) and (
+        len(outcome.out.splitlines()) == 2) else [f"standard output {outcome.out!r}"]
+    results.add("rankweave run preloads the processes", problems, outcome)
+
+
+def strangers(tool, results):
+    """Programs that are no MPI programs: unharmed, silent, and hardly slower to start."""
+    python = os.path.realpath("/usr/bin/python3")
+    programs = [
+        ["/bin/true"], ["/bin/false"], ["/bin/echo", "words"], ["/bin/cat", "/etc/hostname"],
+        ["/bin/bash", "-c", "exit 3"], ["/bin/bash", "-c", "(sleep 0 &) ; wait; echo done; kill -TERM $$"],
+        ["/bin/sh", "-c", "ulimit -v 200000; exec /bin/true"],
+    ]
+    if os.path.exists(python):
+        programs.append([python, "-c", "import threading, ctypes; print(1); raise SystemExit(4)"])
+    for candidate in ("/usr/bin/mpirun.openmpi", "/usr/bin/mpiexec.mpich"):
+        if os.path.exists(candidate):
+            programs.append([candidate, "--version"])
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("LD_PRELOAD")}
+    loaded = dict(plain, LD_PRELOAD=tool.library)
+    for program in programs:
+        without = stacks.execute(program, plain)
+        with_it = stacks.execute(program, loaded)
+        problems = []
+        if without.code != with_it.code:
+            problems.append(f"exit code {with_it.code} instead of {without.code}")
+        if without.out != with_it.out:
+            problems.append(f"standard output {with_it.out[:200]!r}")
+        if without.err != with_it.err:
+            problems.append(f"standard error {with_it.err[:200]!r}")
+        results.add(f"preloaded into {shlex.join(program)}", problems)
+
+    ratio, base = startup(plain, loaded)
+    if ratio > STARTUP_LIMIT:  # a second opinion, should the machine have been busy
+        ratio = min(ratio, startup(plain, loaded)[0])
+    print(f"start-up of /bin/true with the library: {ratio:.2f} times the {base * 1000:.2f} ms "
+          "without it (median of 300 each, interleaved)")
+    results.add("start-up of /bin/true", [] if ratio <= STARTUP_LIMIT else
+                [f"{ratio:.2f} times as long, limit {STARTUP_LIMIT}"])
+
+
+def startup(plain, loaded, runs=300):
+    """Ratio of medians of the start-up of /bin/true, and the median without the library."""
+    times = {True: [], False: []}
+    for index in range(2 * runs):
+        with_it = index % 2 == 1
+        begin = time.perf_counter()
+        pid = os.posix_spawn("/bin/true", ["true"], loaded if with_it else plain)
+        os.waitpid(pid, 0)
+        times[with_it].append(time.perf_counter() - begin)
+    base = statistics.median(times[False])
+    return statistics.median(times[True]) / base, base
