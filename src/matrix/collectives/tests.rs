@@ -305,3 +305,29 @@ fn names_are_unique() {
     names.dedup();
     assert_eq!(names.len(), Operation::ALL.len());
 }
+
+#[test]
+fn allgather_algorithms_bring_everybody_everything_exactly_once() {
+    type Algorithm = fn(member::Member, &Blocks, &mut Visit);
+    let algorithms: [(&str, Algorithm, fn(u32) -> bool); 4] = [
+        ("ring", ring::allgather, |_| true),
+        ("bruck", bruck::allgather, |_| true),
+        ("neighbor", neighbor::allgather, |size| size % 2 == 0),
+        ("doubling", recursive::allgather, u32::is_power_of_two),
+    ];
+    // Powers of two show in the sum which blocks arrived.
+    let block = |i: u32| 1u64 << i;
+    for (name, algorithm, fits) in algorithms {
+        for size in (2..=40).filter(|&size| fits(size)) {
+            let mut received = vec![0; size as usize];
+            for rank in 0..size {
+                algorithm(member::Member { rank, size }, &block, &mut |peer, bytes, _| {
+                    received[peer as usize] += bytes;
+                });
+            }
+            for (rank, &sum) in received.iter().enumerate() {
+                assert_eq!(sum, (1 << size) - 1 - (1 << rank), "{name} {size} {rank}");
+            }
+        }
+    }
+}
