@@ -1,12 +1,13 @@
 //! The portfolio itself.
 
+use super::other::{lower_largest, value};
 use super::symmetry::{align_grid, align_tree};
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
 use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect_in_threads};
 use crate::mapping::work::with_distance;
-use crate::mapping::{Budget, Mapper, Outcome, Preset, Problem};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -50,8 +51,55 @@ impl Mapper for Auto {
             polish(&prepared, first.place_of, &effort, budget)
         };
         let best = Outcome::new(problem, prepared.by_task(best));
-        Ok(if best.hop_bytes < given.hop_bytes { best.with("chosen", first.name) } else { given })
+        let best = best.with("chosen", first.name);
+        match problem.objective() {
+            Objective::HopBytes | Objective::SumCom => {
+                Ok(if best.hop_bytes < given.hop_bytes { best } else { given })
+            }
+            _ => Ok(best_for_objective(&prepared, given, best, budget)),
+        }
     }
+}
+
+/// The best of the given order, the hop-bytes answer and what the objective's own search makes.
+fn best_for_objective(
+    prepared: &Prepared<'_, '_>,
+    given: Outcome,
+    hop_bytes: Outcome,
+    budget: &mut Budget,
+) -> Outcome {
+    let problem = prepared.problem;
+    let mut list = Vec::new();
+    match problem.objective() {
+        Objective::MaxCom => {
+            for (start, name) in [
+                (&hop_bytes, "largest pair lowered"),
+                (&given, "given order, largest pair lowered"),
+            ] {
+                let start = prepared.by_vertex(start.place_of_task.clone());
+                let place_of = prepared.by_task(lower_largest(prepared, start));
+                list.push(Outcome::new(problem, place_of).with("chosen", name));
+            }
+        }
+        Objective::Mc | Objective::Mmc => {
+            for name in ["umpa-mc", "umpa-mmc"] {
+                if let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget)) {
+                    list.push(outcome.with("chosen", name));
+                }
+            }
+        }
+        _ => {}
+    }
+    let mut best = given;
+    let mut lowest = value(problem, &best.slot_of_task);
+    for outcome in std::iter::once(hop_bytes).chain(list) {
+        let cost = value(problem, &outcome.slot_of_task);
+        if cost.is_some_and(|c| lowest.is_none_or(|l| c < l)) {
+            lowest = cost;
+            best = outcome;
+        }
+    }
+    best
 }
 
 fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> Vec<Candidate> {

@@ -3,11 +3,14 @@
 mod auto;
 mod choose;
 mod effort;
+mod other;
 mod polish;
 mod prepared;
 mod symmetry;
 
 pub use auto::Auto;
 pub(crate) use effort::Effort;
+#[cfg(test)]
+pub(crate) use other::value;
 pub(crate) use polish::polish;
 pub(crate) use prepared::Prepared;
