@@ -184,6 +184,13 @@ mod tests {
     }
 
     #[test]
+    fn version_1_puts_cores_below_domains() {
+        let m = machine("hwloc1-2package-4numa-16core.xml");
+        assert_eq!(m.level_names(), ["package", "numa", "core"]);
+        assert_eq!(path(&m, "31"), [1, 3, 15]);
+    }
+
+    #[test]
     fn broken_descriptions_are_refused_with_advice() {
         for (text, what) in [
             ("", "not XML"),
