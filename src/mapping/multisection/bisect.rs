@@ -61,8 +61,8 @@ impl Bisector {
         let heaviest = i64::from(graph.sizes.iter().copied().max().unwrap_or(1));
         let n = graph.len();
         let patience = if n <= 1000 { 50 + n / 4 } else { 250 + n / 100 };
-        let patience =
-            if self.effort.runs == 1 && self.effort.cycles == 0 { patience / 2 } else { patience };
+        let once = self.effort.runs == 1 && self.effort.cycles == 0;
+        let patience = if once { patience / 2 } else { patience };
         FmLimits {
             target,
             allowed: if finest { 0 } else { heaviest },
