@@ -14,6 +14,7 @@ mod initial;
 mod multisection;
 mod objective;
 mod outcome;
+mod papers;
 mod portfolio;
 mod problem;
 mod refinement;

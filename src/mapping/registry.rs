@@ -1,11 +1,17 @@
 //! The one list of mapping algorithms.
 
-use super::{Auto, Identity, Mapper};
+use super::{Auto, Identity, Mapper, papers};
 use crate::error::{Error, ErrorKind, Result};
+use std::sync::LazyLock;
+
+static REGISTRY: LazyLock<Vec<&'static dyn Mapper>> = LazyLock::new(|| {
+    let own: [&'static dyn Mapper; 2] = [&Auto, &Identity];
+    [own.as_slice(), papers::ALL].concat()
+});
 
 /// All algorithms, the default first.
 pub fn registry() -> &'static [&'static dyn Mapper] {
-    &[&Auto, &Identity]
+    &REGISTRY
 }
 
 /// The algorithm of that name.

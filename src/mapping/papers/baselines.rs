@@ -1,0 +1,82 @@
+//! Orders that know nothing of the traffic: what other mappings are measured against.
+
+use super::setting::Setting;
+use crate::error::Result;
+use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use std::collections::BTreeMap;
+
+/// A random permutation, by the problem's seed.
+pub(in crate::mapping) struct Random;
+
+impl Mapper for Random {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn source(&self) -> &'static str {
+        "baseline: random permutation"
+    }
+
+    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
+        let mut setting = Setting::new(problem);
+        let mut places = Vec::new();
+        setting.rng.permutation(setting.len(), &mut places);
+        Ok(setting.outcome(places))
+    }
+}
+
+/// Tasks dealt to the nodes in turn, as `mpirun --map-by node` does.
+pub(in crate::mapping) struct RoundRobin;
+
+impl Mapper for RoundRobin {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+
+    fn source(&self) -> &'static str {
+        "baseline: one task to each node in turn"
+    }
+
+    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem);
+        let mut nodes = by_node(problem);
+        nodes.iter_mut().for_each(|places| places.reverse());
+        let mut order = Vec::with_capacity(setting.len());
+        while order.len() < setting.len() {
+            order.extend(nodes.iter_mut().filter_map(Vec::pop));
+        }
+        Ok(setting.outcome(order))
+    }
+}
+
+/// Nodes filled one after the other, as `mpirun --map-by slot` does.
+pub(in crate::mapping) struct Packed;
+
+impl Mapper for Packed {
+    fn name(&self) -> &'static str {
+        "packed"
+    }
+
+    fn source(&self) -> &'static str {
+        "baseline: node after node"
+    }
+
+    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem);
+        Ok(setting.outcome(by_node(problem).concat()))
+    }
+}
+
+/// The places of each node, nodes in the order of their first place.
+fn by_node(problem: &Problem<'_>) -> Vec<Vec<u32>> {
+    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut nodes: Vec<Vec<u32>> = Vec::new();
+    for (place, &slot) in problem.places().iter().enumerate() {
+        let k = *first.entry(problem.topology().node_of(slot as usize)).or_insert(nodes.len());
+        if k == nodes.len() {
+            nodes.push(Vec::new());
+        }
+        nodes[k].push(place as u32);
+    }
+    nodes
+}

@@ -1,0 +1,161 @@
+//! GSEARCH: GEOM, then pairs of tasks swap as long as that shortens the way of their traffic.
+//!
+//! GSearch paper (Chen and Bunde), section II, with the two variants of section IV-C and the limit
+//! of 0.35 n + 20 swaps of section IV-B. The paper counts hops of talking pairs; here every hop
+//! counts with the pair's traffic, which is the same for its stencils.
+
+use super::geom::Geom;
+use super::refine_topolb::swap_gain;
+use super::setting::Setting;
+use crate::error::Result;
+use crate::mapping::{Budget, Mapper, Outcome, Problem};
+
+/// See the module.
+pub(in crate::mapping) struct GSearch {
+    choice: Choice,
+}
+
+enum Choice {
+    /// Every swap that helps, as soon as it is found.
+    First,
+    /// The best swap of each task.
+    BestOfTask,
+    /// The best swap of all pairs.
+    BestOfAll,
+}
+
+/// The algorithm as the paper recommends it.
+pub(in crate::mapping) const GSEARCH: GSearch = GSearch { choice: Choice::First };
+
+/// Variation 1: the best swap of each rank.
+pub(in crate::mapping) const BY_RANK: GSearch = GSearch { choice: Choice::BestOfTask };
+
+/// Variation 2: the best swap of all pairs.
+pub(in crate::mapping) const BEST: GSearch = GSearch { choice: Choice::BestOfAll };
+
+impl Mapper for GSearch {
+    fn name(&self) -> &'static str {
+        match self.choice {
+            Choice::First => "gsearch",
+            Choice::BestOfTask => "gsearch-by-rank",
+            Choice::BestOfAll => "gsearch-best",
+        }
+    }
+
+    fn source(&self) -> &'static str {
+        match self.choice {
+            Choice::First => "GSearch paper, section II, Figure 2",
+            Choice::BestOfTask => "GSearch paper, section IV-C, variation 1",
+            Choice::BestOfAll => "GSearch paper, section IV-C, variation 2",
+        }
+    }
+
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let start = Geom.map(problem, budget)?;
+        let setting = Setting::new(problem);
+        let n = problem.tasks();
+        let mut run = Run {
+            setting: &setting,
+            place_of: start.place_of_task,
+            free: (0..n).map(|t| problem.fixed_place(t).is_none()).collect(),
+            swaps: 0,
+            limit: (0.35 * n as f64) as usize + 20,
+            budget,
+        };
+        match self.choice {
+            Choice::First => run.first(),
+            Choice::BestOfTask => run.best_of_task(),
+            Choice::BestOfAll => run.best_of_all(),
+        }
+        let (place_of, swaps) = (run.place_of, run.swaps);
+        Ok(setting.outcome(place_of).with("swaps", swaps))
+    }
+}
+
+struct Run<'a, 'b, 'c> {
+    setting: &'c Setting<'a, 'b>,
+    place_of: Vec<u32>,
+    free: Vec<bool>,
+    swaps: usize,
+    limit: usize,
+    budget: &'c Budget,
+}
+
+impl Run<'_, '_, '_> {
+    fn gain(&self, a: usize, b: usize) -> i64 {
+        match self.free[a] && self.free[b] {
+            true => swap_gain(self.setting, &self.place_of, a, b),
+            false => 0,
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.place_of.swap(a, b);
+        self.swaps += 1;
+    }
+
+    fn over(&self) -> bool {
+        self.swaps >= self.limit || self.budget.expired()
+    }
+
+    fn first(&mut self) {
+        let n = self.place_of.len();
+        loop {
+            let before = self.swaps;
+            for a in 0..n {
+                if self.over() {
+                    return;
+                }
+                for b in a + 1..n {
+                    if self.gain(a, b) > 0 {
+                        self.swap(a, b);
+                        if self.swaps >= self.limit {
+                            return;
+                        }
+                    }
+                }
+            }
+            if self.swaps == before {
+                return;
+            }
+        }
+    }
+
+    /// The best partner of a task among those from `from` on, if it gains.
+    fn best_partner(&self, a: usize, from: usize) -> Option<(i64, usize)> {
+        let n = self.place_of.len();
+        (from..n)
+            .filter(|&b| b != a)
+            .map(|b| (self.gain(a, b), b))
+            .filter(|&(gain, _)| gain > 0)
+            .max_by_key(|&(gain, b)| (gain, n - b))
+    }
+
+    fn best_of_task(&mut self) {
+        loop {
+            let before = self.swaps;
+            for a in 0..self.place_of.len() {
+                if self.over() {
+                    return;
+                }
+                if let Some((_, b)) = self.best_partner(a, 0) {
+                    self.swap(a, b);
+                }
+            }
+            if self.swaps == before {
+                return;
+            }
+        }
+    }
+
+    fn best_of_all(&mut self) {
+        let n = self.place_of.len();
+        while !self.over() {
+            let best = (0..n)
+                .filter_map(|a| self.best_partner(a, a + 1).map(|(gain, b)| (gain, n - a, b)))
+                .max();
+            let Some((_, a, b)) = best else { return };
+            self.swap(n - a, b);
+        }
+    }
+}

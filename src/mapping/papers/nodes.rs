@@ -1,0 +1,146 @@
+//! The step before mapping: tasks are grouped into as many groups as there are nodes, each exactly
+//! as large as its node (UMPA paper, III-A; HierTopoMap paper, 3.1). Groups are mapped to nodes, and
+//! then tasks to the places inside.
+
+use super::setting::{Setting, partition};
+use crate::mapping::multisection::multisect;
+use crate::mapping::work::{Csr, Scale, TreePlaces};
+use std::collections::HashMap;
+
+/// Groups of tasks and the nodes for them; both have the same number and the same sizes.
+pub(super) struct Nodes {
+    /// The groups' affinity; a vertex's size is the number of its tasks.
+    pub(super) graph: Csr,
+    /// A slot of each node, for distances.
+    pub(super) slots: Vec<usize>,
+    /// Number of places of each node. Group g has as many tasks as node g has places.
+    pub(super) capacity: Vec<usize>,
+    places: Vec<Vec<u32>>,
+    tasks: Vec<Vec<u32>>,
+}
+
+impl Nodes {
+    /// Groups the tasks. Where every node has one place there is nothing to group.
+    pub(super) fn new(setting: &Setting) -> Nodes {
+        let topology = setting.problem.topology();
+        let mut number: HashMap<usize, usize> = HashMap::new();
+        let mut places: Vec<Vec<u32>> = Vec::new();
+        let mut slots = Vec::new();
+        for (place, &slot) in setting.problem.places().iter().enumerate() {
+            let node = topology.node_of(slot as usize);
+            let k = *number.entry(node).or_insert_with(|| {
+                places.push(Vec::new());
+                slots.push(slot as usize);
+                places.len() - 1
+            });
+            places[k].push(place as u32);
+        }
+        let capacity: Vec<usize> = places.iter().map(Vec::len).collect();
+        let all: Vec<u32> = (0..setting.len() as u32).collect();
+        let tasks = if capacity.iter().all(|&c| c == 1) {
+            all.iter().map(|&t| vec![t]).collect()
+        } else {
+            let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(1));
+            partition(&setting.graph, &all, &capacity, &mut bisector, &mut rng)
+        };
+        let graph = quotient(&setting.graph, &tasks);
+        Nodes { graph, slots, capacity, places, tasks }
+    }
+
+    /// As [`Nodes::new`] where all nodes have the same number of places, which some algorithms
+    /// assume; else every place is a node of its own.
+    pub(super) fn equal(setting: &Setting) -> Nodes {
+        let nodes = Nodes::new(setting);
+        if nodes.capacity.windows(2).all(|w| w[0] == w[1]) {
+            return nodes;
+        }
+        let single = || (0..setting.len() as u32).map(|k| vec![k]).collect::<Vec<_>>();
+        Nodes {
+            graph: quotient(&setting.graph, &single()),
+            slots: setting.problem.places().iter().map(|&s| s as usize).collect(),
+            capacity: vec![1; setting.len()],
+            places: single(),
+            tasks: single(),
+        }
+    }
+
+    /// The groups' affinity with all groups of size 1, as bisection wants it.
+    pub(super) fn unit_graph(&self) -> Csr {
+        let mut graph = self.graph.clone();
+        graph.sizes.fill(1);
+        graph
+    }
+
+    /// Number of nodes, and of groups.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The place of every task, from the node of every group. Inside a node, tasks are placed by
+    /// recursive tree mapping (HierTopoMap paper, 3.2) if the topology is a tree, else in order.
+    pub(super) fn places_of(&self, setting: &Setting, node_of_group: &[u32]) -> Vec<u32> {
+        let mut place_of = vec![0u32; setting.len()];
+        let mut bisector = setting.bisector();
+        let mut local = vec![u32::MAX; setting.len()];
+        for (group, &node) in node_of_group.iter().enumerate() {
+            let (tasks, places) = (&self.tasks[group], &self.places[node as usize]);
+            let slots: Vec<u32> =
+                places.iter().map(|&p| setting.problem.places()[p as usize]).collect();
+            let tree = setting.problem.topology().as_tree().filter(|_| places.len() > 2);
+            // Only the order of costs matters to the splitting, not their size.
+            let tree = tree.and_then(|tree| TreePlaces::new(tree, &slots, Scale::new(1, 1)));
+            let Some(tree) = tree else {
+                for (&task, &place) in tasks.iter().zip(places) {
+                    place_of[task as usize] = place;
+                }
+                continue;
+            };
+            let sub = setting.graph.subgraph(tasks, &mut local);
+            let rng = setting.rng.fork(2 + group as u64);
+            let answer = multisect(&sub, &tree, &mut bisector, &rng);
+            for (&task, &k) in tasks.iter().zip(&answer) {
+                place_of[task as usize] = places[tree.order[k as usize] as usize];
+            }
+        }
+        place_of
+    }
+}
+
+/// The affinity of groups of vertices; a group's size is the number of its vertices.
+pub(super) fn quotient(graph: &Csr, groups: &[Vec<u32>]) -> Csr {
+    let mut group_of = vec![0u32; graph.len()];
+    for (group, members) in groups.iter().enumerate() {
+        for &v in members {
+            group_of[v as usize] = group as u32;
+        }
+    }
+    let mut quotient = Csr { offsets: vec![0], ..Csr::default() };
+    let mut sum = vec![0i64; groups.len()];
+    let mut touched: Vec<u32> = Vec::new();
+    for (group, members) in groups.iter().enumerate() {
+        for &v in members {
+            for (other, weight) in graph.arcs(v as usize) {
+                let to = group_of[other];
+                if to as usize != group {
+                    if sum[to as usize] == 0 {
+                        touched.push(to);
+                    }
+                    sum[to as usize] += weight;
+                }
+            }
+        }
+        touched.sort_unstable();
+        for to in touched.drain(..) {
+            quotient.targets.push(to);
+            quotient.weights.push(std::mem::take(&mut sum[to as usize]));
+        }
+        quotient.offsets.push(quotient.targets.len() as u32);
+        quotient.sizes.push(members.len() as u32);
+    }
+    quotient
+}
+
+/// Total weight of the arcs of a vertex.
+pub(super) fn volume(graph: &Csr, v: usize) -> i64 {
+    graph.arcs(v).map(|(_, w)| w).sum()
+}

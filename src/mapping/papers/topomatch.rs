@@ -1,0 +1,84 @@
+//! TopoMatch: trees bottom-up by adaptive grouping, parts of trees top-down, other topologies by
+//! dual recursive bipartitioning.
+//!
+//! Jeannot, JPDC 2022: section 4.2.2 (whole regular trees, Algorithm 1), 4.4 (constraints on a tree,
+//! Algorithm 3), 4.3 (generic topologies, Algorithm 2, where the paper calls Scotch), 4.5
+//! (oversubscription: a further level of leaves below each unit). With fewer tasks than leaves, tasks
+//! that talk to nobody fill the rest.
+
+use super::nodes::quotient;
+use super::poles;
+use super::setting::Setting;
+use super::topomatch_grouping::group;
+use crate::error::Result;
+use crate::mapping::multisection::multisect;
+use crate::mapping::work::{Scale, TreePlaces};
+use crate::mapping::{Budget, Mapper, Outcome, Problem};
+
+/// See the module.
+pub(in crate::mapping) struct TopoMatch;
+
+impl Mapper for TopoMatch {
+    fn name(&self) -> &'static str {
+        "topomatch"
+    }
+
+    fn source(&self) -> &'static str {
+        "Jeannot 2022, sections 4.2 to 4.5 (TopoMatch; TreeMatch on trees)"
+    }
+
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem);
+        if let Some(arity) = whole_tree(problem) {
+            let place_of = bottom_up(&setting, &arity);
+            return Ok(setting.outcome(place_of).with("case", "whole tree"));
+        }
+        let tree = problem.topology().as_tree();
+        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), Scale::new(1, 1)));
+        if let Some(tree) = tree {
+            let mut bisector = setting.bisector();
+            let answer = multisect(&setting.graph, &tree, &mut bisector, &setting.rng);
+            let place_of = answer.iter().map(|&k| tree.order[k as usize]).collect();
+            return Ok(setting.outcome(place_of).with("case", "constrained tree"));
+        }
+        let place_of = poles::dual_bisection(&setting, budget);
+        Ok(setting.outcome(place_of).with("case", "generic topology"))
+    }
+}
+
+/// Arity from the leaves up if the places are all leaves of a regular tree, each equally often.
+fn whole_tree(problem: &Problem) -> Option<Vec<usize>> {
+    let tree = problem.topology().as_tree()?;
+    let slots = problem.topology().slots();
+    let factor = problem.places().len() / slots.max(1);
+    let each = problem.places().iter().enumerate().all(|(k, &s)| s as usize == k / factor.max(1));
+    if factor == 0 || problem.places().len() != slots * factor || !each {
+        return None;
+    }
+    let mut arity: Vec<usize> = tree.arity()?.to_vec();
+    arity.push(factor);
+    arity.reverse();
+    arity.retain(|&a| a > 1);
+    Some(arity)
+}
+
+/// Groups of groups until one is left; its leaves in order are the places.
+fn bottom_up(setting: &Setting, arity: &[usize]) -> Vec<u32> {
+    let mut graph = setting.graph.clone();
+    let mut leaves: Vec<Vec<u32>> = (0..setting.len() as u32).map(|t| vec![t]).collect();
+    let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(4));
+    for &a in arity {
+        graph.sizes.fill(1);
+        let groups = group(&graph, a, &mut bisector, &mut rng);
+        graph = quotient(&graph, &groups);
+        leaves = groups
+            .iter()
+            .map(|members| members.iter().flat_map(|&v| leaves[v as usize].clone()).collect())
+            .collect();
+    }
+    let mut place_of = vec![0u32; setting.len()];
+    for (place, &task) in leaves.concat().iter().enumerate() {
+        place_of[task as usize] = place as u32;
+    }
+    place_of
+}

@@ -1,0 +1,266 @@
+//! UMPA's refinement of the maximum congestion, by volume (UMC) and by messages (UMMC).
+//!
+//! Deveci et al. 2015, section III-C, Algorithm 3, on top of the greedy mapping refined for hops.
+//! As long as it helps, a group whose messages pass the most loaded link is swapped with one near
+//! its partners (Δ = 8 trials), taking the first swap that lowers the maximum, or leaves it and
+//! lowers the average. Needs a topology with links and static routes. The affinity graph does not
+//! know directions, so every edge loads its route both ways.
+
+use super::nodes::Nodes;
+use super::search::Search;
+use super::setting::Setting;
+use super::umpa_greedy::greedy;
+use super::umpa_hops::{candidates, refine};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::topology::Network;
+
+/// See the module.
+pub(in crate::mapping) struct UmpaCongestion {
+    by_volume: bool,
+}
+
+/// UMC.
+pub(in crate::mapping) const MAXIMUM_CONGESTION: UmpaCongestion =
+    UmpaCongestion { by_volume: true };
+
+/// UMMC.
+pub(in crate::mapping) const MAXIMUM_MESSAGE_CONGESTION: UmpaCongestion =
+    UmpaCongestion { by_volume: false };
+
+impl Mapper for UmpaCongestion {
+    fn name(&self) -> &'static str {
+        if self.by_volume { "umpa-mc" } else { "umpa-mmc" }
+    }
+
+    fn source(&self) -> &'static str {
+        if self.by_volume {
+            "Deveci et al. 2015, section III-C, Algorithm 3 (UMC)"
+        } else {
+            "Deveci et al. 2015, section III-C, Algorithm 3 for messages (UMMC)"
+        }
+    }
+
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let Some(network) = problem.topology().network() else {
+            return Err(Error::new(
+                ErrorKind::Infeasible,
+                format!("{} needs the links of the topology, which has none", self.name()),
+            )
+            .at(problem.topology().name())
+            .advise("--algorithm umpa-wh or the default"));
+        };
+        let setting = Setting::new(problem);
+        let mut nodes = Nodes::new(&setting);
+        let mut node_of = greedy(&setting, &nodes, budget);
+        refine(&setting, &nodes, &mut node_of, budget);
+        if !self.by_volume {
+            nodes.graph.weights.fill(1);
+        }
+        let mut run = Run::new(&nodes, network, node_of, self.by_volume);
+        let swaps = run.refine(&setting, budget);
+        let place_of = nodes.places_of(&setting, &run.node_of);
+        Ok(setting
+            .outcome(place_of)
+            .with("swaps", swaps)
+            .with("congestion of groups", run.maximum.top()))
+    }
+}
+
+/// Largest value of many that change one at a time: a tree of maxima.
+struct Maxima {
+    leaves: usize,
+    tree: Vec<f64>,
+}
+
+impl Maxima {
+    fn new(count: usize) -> Self {
+        let leaves = count.next_power_of_two().max(1);
+        Maxima { leaves, tree: vec![0.0; 2 * leaves] }
+    }
+
+    fn set(&mut self, index: usize, value: f64) {
+        let mut k = self.leaves + index;
+        self.tree[k] = value;
+        while k > 1 {
+            k /= 2;
+            let larger = self.tree[2 * k].max(self.tree[2 * k + 1]);
+            if self.tree[k] == larger {
+                break;
+            }
+            self.tree[k] = larger;
+        }
+    }
+
+    fn top(&self) -> f64 {
+        self.tree[1]
+    }
+
+    fn index_of_top(&self) -> usize {
+        let mut k = 1;
+        while k < self.leaves {
+            k = if self.tree[2 * k] >= self.tree[2 * k + 1] { 2 * k } else { 2 * k + 1 };
+        }
+        k - self.leaves
+    }
+}
+
+struct Run<'a> {
+    nodes: &'a Nodes,
+    network: &'a dyn Network,
+    bandwidth: bool,
+    node_of: Vec<u32>,
+    group_at: Vec<u32>,
+    load: Vec<i64>,
+    /// How many routes use each link.
+    routes: Vec<u32>,
+    maximum: Maxima,
+    sum: f64,
+    used: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(nodes: &'a Nodes, network: &'a dyn Network, node_of: Vec<u32>, by_volume: bool) -> Self {
+        let mut group_at = vec![0u32; nodes.len()];
+        for (group, &node) in node_of.iter().enumerate() {
+            group_at[node as usize] = group as u32;
+        }
+        let mut run = Run {
+            nodes,
+            network,
+            bandwidth: by_volume,
+            node_of,
+            group_at,
+            load: vec![0; network.links()],
+            routes: vec![0; network.links()],
+            maximum: Maxima::new(network.links()),
+            sum: 0.0,
+            used: 0,
+        };
+        for group in 0..nodes.len() {
+            for (other, weight) in nodes.graph.arcs(group) {
+                if other > group {
+                    run.change(group, other, weight, true);
+                }
+            }
+        }
+        run
+    }
+
+    /// Adds or removes the messages of an edge.
+    fn change(&mut self, a: usize, b: usize, weight: i64, add: bool) {
+        let slot = |group: usize| self.nodes.slots[self.node_of[group] as usize];
+        let (p, q) = (slot(a), slot(b));
+        let (network, bandwidth) = (self.network, self.bandwidth);
+        let (load, routes) = (&mut self.load, &mut self.routes);
+        let (maximum, sum, used) = (&mut self.maximum, &mut self.sum, &mut self.used);
+        for (from, to) in [(p, q), (q, p)] {
+            network.route(from, to, &mut |link| {
+                let width = if bandwidth { network.bandwidth(link) } else { 1.0 };
+                let before = load[link] as f64 / width;
+                if add {
+                    *used += usize::from(routes[link] == 0);
+                    routes[link] += 1;
+                    load[link] += weight;
+                } else {
+                    routes[link] -= 1;
+                    load[link] -= weight;
+                    *used -= usize::from(routes[link] == 0);
+                }
+                let after = load[link] as f64 / width;
+                *sum += after - before;
+                maximum.set(link, after);
+            });
+        }
+    }
+
+    /// Swaps the nodes of two groups and updates all loads.
+    fn swap(&mut self, a: usize, b: usize) {
+        let nodes = self.nodes;
+        for add in [false, true] {
+            for (group, partner) in [(a, b), (b, a)] {
+                for (other, weight) in nodes.graph.arcs(group) {
+                    // The edge between the two is counted once.
+                    if other != partner || group == a {
+                        self.change(group, other, weight, add);
+                    }
+                }
+            }
+            if !add {
+                self.node_of.swap(a, b);
+            }
+        }
+        self.group_at[self.node_of[a] as usize] = a as u32;
+        self.group_at[self.node_of[b] as usize] = b as u32;
+    }
+
+    fn average(&self) -> f64 {
+        self.sum / self.used.max(1) as f64
+    }
+
+    /// Groups whose messages pass a link, ascending.
+    fn groups_on(&self, link: usize) -> Vec<usize> {
+        let slot = |group: usize| self.nodes.slots[self.node_of[group] as usize];
+        let mut groups = Vec::new();
+        for group in 0..self.nodes.len() {
+            let passes = self.nodes.graph.arcs(group).any(|(other, _)| {
+                let mut on = false;
+                self.network.route(slot(group), slot(other), &mut |l| on |= l == link);
+                self.network.route(slot(other), slot(group), &mut |l| on |= l == link);
+                on
+            });
+            if passes {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+
+    fn refine(&mut self, setting: &Setting, budget: &Budget) -> usize {
+        let mut search = Search::new(setting, self.nodes);
+        let mut swaps = 0;
+        'links: while !budget.expired() && self.maximum.top() > 0.0 {
+            let link = self.maximum.index_of_top();
+            for group in self.groups_on(link) {
+                let mut near = Vec::new();
+                let (node_of, group_at) = (&self.node_of, &self.group_at);
+                candidates(setting, self.nodes, node_of, group_at, &mut search, group, |other| {
+                    near.push(other);
+                    true
+                });
+                for other in near {
+                    let (top, average) = (self.maximum.top(), self.average());
+                    self.swap(group, other);
+                    let least = 1e-9 * average.abs();
+                    let better = self.maximum.top() < top
+                        || (self.maximum.top() == top && self.average() < average - least);
+                    if better {
+                        swaps += 1;
+                        continue 'links;
+                    }
+                    self.swap(group, other);
+                }
+            }
+            break;
+        }
+        swaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maxima_follow_changes() {
+        let mut maxima = Maxima::new(5);
+        for (k, value) in [3.0, 1.0, 7.0, 7.0, 2.0].into_iter().enumerate() {
+            maxima.set(k, value);
+        }
+        assert_eq!((maxima.top(), maxima.index_of_top()), (7.0, 2));
+        maxima.set(2, 0.0);
+        assert_eq!((maxima.top(), maxima.index_of_top()), (7.0, 3));
+        maxima.set(3, 0.5);
+        assert_eq!((maxima.top(), maxima.index_of_top()), (3.0, 0));
+    }
+}
