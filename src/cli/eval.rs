@@ -106,7 +106,7 @@ impl Args {
 }
 
 /// Reads a mapping: one slot a line.
-fn read_mapping(name: &str, bytes: &[u8]) -> Result<Vec<usize>> {
+pub(super) fn read_mapping(name: &str, bytes: &[u8]) -> Result<Vec<usize>> {
     const EXPECTED: &str = "one slot a line, line i (from 0) that of task i";
     Source::new(name, bytes)
         .content_lines("#")

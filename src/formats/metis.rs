@@ -110,7 +110,7 @@ impl Format for Metis {
             );
             return Err(source.error(what, HEADER));
         }
-        check_both_ends(source, &mut arcs)?;
+        check_both_ends(source, &mut arcs, ROW)?;
         let entries: Vec<_> = arcs
             .iter()
             .map(|&(i, j, w)| (i, j, counted_once(if i < j { w - w / 2 } else { w / 2 })))
@@ -138,7 +138,11 @@ impl Format for Metis {
 }
 
 /// Checks that every edge stands at both its ends with one weight, and only once at each.
-fn check_both_ends(source: &Source<'_>, arcs: &mut [(u32, u32, u64)]) -> Result<()> {
+pub(super) fn check_both_ends(
+    source: &Source<'_>,
+    arcs: &mut [(u32, u32, u64)],
+    expected: &str,
+) -> Result<()> {
     arcs.sort_unstable_by_key(|&(i, j, _)| (i.min(j), i.max(j), i));
     for pair in arcs.chunks(2) {
         let matched = match pair {
@@ -148,11 +152,9 @@ fn check_both_ends(source: &Source<'_>, arcs: &mut [(u32, u32, u64)]) -> Result<
         if !matched {
             let (i, j, _) = pair[0];
             let what = format!(
-                "the edge of vertices {} and {} does not stand at both ends once and alike",
-                i + 1,
-                j + 1
+                "the edge of tasks {i} and {j} (from 0) does not stand at both ends once and alike"
             );
-            return Err(source.error(what, ROW));
+            return Err(source.error(what, expected));
         }
     }
     Ok(())

@@ -8,10 +8,16 @@
 //! Formats that carry no number of messages are read as one message for each pair with bytes.
 
 pub mod csv;
+pub mod eagermap;
 pub mod json;
 pub mod metis;
 pub mod mtx;
+pub mod npz;
+pub mod places;
+pub mod prof;
+pub mod scotch;
 mod source;
+pub mod treematch;
 
 pub use source::{MAX_TASKS, Source};
 
@@ -81,6 +87,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// True if the file says where ranks go, rather than who talks to whom.
+    fn places_ranks(&self) -> bool {
+        false
+    }
+
     /// Writes an export.
     fn write(&self, _export: &Export<'_>, _out: &mut dyn Write) -> Result<()> {
         Err(Error::new(ErrorKind::Usage, format!("{} files are read, not written", self.name())))
@@ -88,7 +99,25 @@ pub trait Format: Sync {
 }
 
 /// All formats; the order is that of detection: what has a clear mark comes first.
-pub static FORMATS: &[&dyn Format] = &[&json::Json, &mtx::MatrixMarket, &csv::Csv, &metis::Metis];
+pub static FORMATS: &[&dyn Format] = &[
+    &json::Json,
+    &mtx::MatrixMarket,
+    &csv::Csv,
+    &prof::Prof,
+    &eagermap::EagerMap,
+    &treematch::TreeMatch,
+    &scotch::Graphs,
+    &metis::Metis,
+    &npz::Npz,
+    &places::Rankfile,
+    &places::Prrte,
+    &places::MpichRankmap,
+    &places::Hydra,
+    &places::Slurm,
+    &places::Cray,
+    &scotch::Mappings,
+    &scotch::Targets,
+];
 
 /// The format of that name.
 pub fn by_name(name: &str) -> Result<&'static dyn Format> {

@@ -33,7 +33,7 @@ impl<'a> Source<'a> {
 
     /// All lines, numbered from 1, without their ends. Bytes that are not UTF-8 make a line empty
     /// of meaning: it comes as `\u{fffd}`.
-    pub fn lines(&self) -> impl Iterator<Item = Line<'a>> {
+    pub fn lines(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         let source = *self;
         let body = self.bytes.strip_suffix(b"\n").unwrap_or(self.bytes);
         let none = self.bytes.is_empty();
@@ -48,7 +48,7 @@ impl<'a> Source<'a> {
     }
 
     /// Lines that are neither blank nor start with one of the `comment` characters.
-    pub fn content_lines(&self, comment: &'static str) -> impl Iterator<Item = Line<'a>> {
+    pub fn content_lines(&self, comment: &'static str) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.lines().filter(move |line| {
             line.text.trim_start().chars().next().is_some_and(|c| !comment.contains(c))
         })

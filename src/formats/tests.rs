@@ -30,7 +30,7 @@ fn kept(format: &dyn Format, matrix: &CommMatrix) -> CommMatrix {
     let entries: Vec<(u32, u32, Traffic)> = match format.name() {
         "json" => return matrix.clone(),
         "csv" => sum.entries().collect(),
-        "metis" | "scotch" => Graph2::halves(matrix),
+        "metis" | "scotch" | "eagermap" => Graph2::halves(matrix),
         _ => sum.entries().map(|(i, j, t)| (i, j, source::counted_once(t.bytes))).collect(),
     };
     CommMatrix::from_point_to_point(SparseMatrix::from_entries(matrix.tasks(), &entries))
@@ -50,7 +50,8 @@ impl Graph2 {
 
 fn matrices() -> impl Strategy<Value = CommMatrix> {
     let layer = || prop::collection::vec((0u32..9, 0u32..9, 0u64..1 << 40, 1u64..9), 0..30);
-    (1usize..10, layer(), layer(), layer()).prop_map(|(tasks, a, b, c)| {
+    // A matrix of one task reads the same in several formats.
+    (2usize..10, layer(), layer(), layer()).prop_map(|(tasks, a, b, c)| {
         let layer = |raw: Vec<(u32, u32, u64, u64)>| {
             let entries: Vec<_> = raw
                 .into_iter()
@@ -179,4 +180,134 @@ fn mtx_of_every_kind() {
         let got = [sum.get(0, 0), sum.get(0, 1), sum.get(1, 0), sum.get(1, 1)].map(|t| t.bytes);
         assert_eq!(got, cells, "{text}");
     }
+}
+
+#[test]
+fn numbers_alone_are_told_apart() {
+    for (text, name) in [
+        ("0 5 \n7 0 \n", "treematch"),
+        ("0 10\n10 0\n", "treematch"),
+        ("2 1 1\n2 5\n1 5\n", "metis"),
+        ("3 2\n2\n1 3\n2\n", "metis"),
+        ("0,5\n5,0\n", "eagermap"),
+        ("0\n4 8\n0 010\n2 100 1 1 3\n", "scotch"),
+        ("# POINT TO POINT\n", "prof"),
+        ("I\t0\t1\t4 bytes\t1 msgs sent\n", "prof"),
+    ] {
+        assert_eq!(detect(&Source::new("f", text.as_bytes())).unwrap().name(), name, "{text}");
+    }
+}
+
+#[test]
+fn the_first_task_of_eagermap_is_on_the_last_line() {
+    // Lines from the top: tasks 2, 1, 0.
+    let matrix = read("f", b"0,3,0\n5,0,3\n0,5,0\n").unwrap();
+    assert_eq!(matrix.affinity().weight_between(0, 1), 5);
+    assert_eq!(matrix.affinity().weight_between(2, 1), 3);
+    assert_eq!(matrix.sum().get(1, 2), source::counted_once(2));
+    assert!(read("f", b"0,5,0\n5,0,3\n0,3,0\n").is_err(), "lines in the wrong order");
+}
+
+#[test]
+fn profiles_go_to_their_layers() {
+    let text = b"# POINT TO POINT\n\
+        E\t0\t1\t300 bytes\t3 msgs sent\t0,0,3\n\
+        I\t0\t1\t4 bytes\t1 msgs sent\n\
+        # OSC\nS\t1\t2\t10 bytes\t1 msgs sent\nR\t1\t0\t20 bytes\t1 msgs sent\n\
+        # COLLECTIVES\nC\t0\t2\t4 bytes\t1 msgs sent\n\
+        D\tMPI_COMM_WORLD\tprocs: 0,1,2,3\nO2A\t0\t12 bytes\t1 msgs sent\n";
+    let m = read("f", text).unwrap();
+    let bytes = |kind: Kind, i: usize, j: usize| m.layer(kind).get(i, j).bytes;
+    assert_eq!(bytes(Kind::PointToPoint, 0, 1), 300);
+    assert_eq!((bytes(Kind::Collective, 0, 1), bytes(Kind::Collective, 0, 2)), (4, 0));
+    assert_eq!((bytes(Kind::OneSided, 1, 2), bytes(Kind::OneSided, 0, 1)), (10, 20));
+    let calls = read("f", b"C\t0\t2\t4 bytes\t1 msgs sent\n").unwrap();
+    assert_eq!(calls.layer(Kind::Collective).get(0, 2).bytes, 4);
+    let error = read("f", b"E\t0\t1\t300 bytes\t3 msgs sent\nE\t0\t1\t300\n").unwrap_err();
+    assert!(error.to_string().contains("f:2"), "{error}");
+}
+
+#[test]
+fn scotch_graphs_with_labels_and_weights() {
+    let text = b"0\n3 4\n1 111\n10 7 1 5 20\n20 7 2 5 10 6 30\n30 7 1 6 20\n";
+    let m = read("f", text).unwrap();
+    assert_eq!(m.affinity().weight_between(0, 1), 5);
+    assert_eq!(m.affinity().weight_between(1, 2), 6);
+    let text = b"0\n2 2\n1 000\n1 2\n1 1\n";
+    assert_eq!(read("f", text).unwrap().affinity().weight_between(0, 1), 1);
+    for bad in
+        ["0\n2 2\n0 010\n1 5 1\n1 6 0\n", "0\n2 2\n0 010\n1 5 7\n1 5 0\n", "0\n2 2\n0 010\n1 5\n"]
+    {
+        assert!(read("f", bad.as_bytes()).is_err(), "{bad}");
+    }
+}
+
+/// Six processes on three nodes, filled round robin, ranks 0 and 5 exchanged.
+fn launched() -> Record {
+    let mut record = record(CommMatrix::empty(6));
+    record.launch = crate::store::Launch {
+        process_of_task: vec![5, 1, 2, 3, 4, 0],
+        node_of_process: vec![0, 1, 2, 0, 1, 2],
+        node_names: vec!["a".into(), "b-1.site".into(), "c".into()],
+        place_of_process: [0, 4, 2, 1, 5, 3].map(|core| vec![0, core]).to_vec(),
+        level_names: vec!["node".into(), "package".into(), "core".into()],
+        level_costs: vec![100, 10, 2, 1],
+        ..Default::default()
+    };
+    record
+}
+
+#[test]
+fn orders_for_launchers() {
+    let record = launched();
+    let text = |name: &str| {
+        let mut out = Vec::new();
+        by_name(name).unwrap().write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.lines().filter(|l| !l.starts_with('#')).collect::<Vec<_>>().join("|")
+    };
+    let ranks = "rank 0=c slot=3|rank 1=b-1.site slot=4|rank 2=c slot=2|rank 3=a slot=1|\
+                 rank 4=b-1.site slot=5|rank 5=a slot=0";
+    assert_eq!(text("rankfile"), ranks);
+    assert_eq!(text("prrte"), ranks);
+    assert_eq!(text("mpich-rankmap"), "-hosts a,b-1.site,c -rankmap 2,1,2,0,1,0");
+    assert_eq!(text("hydra"), "c:1|b-1.site:1|c:1|a:1|b-1.site:1|a:1");
+    assert_eq!(text("slurm"), "c|b-1.site|c|a|b-1.site|a");
+    assert_eq!(text("cray"), "5,3,1,4,2,0");
+    assert_eq!(text("scotch-map").lines().next(), Some("6|0\t5|1\t1|2\t2|3\t3|4\t4|5\t0"));
+}
+
+#[test]
+fn orders_need_a_launch() {
+    let record = record(CommMatrix::empty(2));
+    for format in FORMATS.iter().filter(|f| f.places_ranks() && f.name() != "scotch-map") {
+        let error = format.write(&Export::new(&record, &Kind::ALL), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("where its processes"), "{}: {error}", format.name());
+    }
+    let mut hostile = launched();
+    hostile.launch.node_names[0] = "a\nrank 0=b".into();
+    let export = Export::new(&hostile, &Kind::ALL);
+    assert!(by_name("slurm").unwrap().write(&export, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn unbound_processes_are_numbered_on_their_nodes() {
+    let mut record = launched();
+    record.launch.place_of_process.clear();
+    let mut out = Vec::new();
+    by_name("rankfile").unwrap().write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("numbered from 0") && text.contains("rank 0=c slot=1\n"), "{text}");
+}
+
+#[test]
+fn targets_of_regular_launches() {
+    let mut record = launched();
+    record.launch.place_of_process.clear();
+    record.launch.node_of_process = vec![0, 0, 1, 1, 2, 2];
+    record.launch.level_costs = vec![100];
+    record.launch.level_names.truncate(1);
+    let mut out = Vec::new();
+    by_name("scotch-tgt").unwrap().write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "tleaf 2 3 100 2 1\n");
 }

@@ -80,7 +80,8 @@ fn begin<A: Abi>() -> Option<()> {
     let mut keeper = None;
     let mut bytes = Vec::new();
     if job.rank == 0 {
-        let (plan, kept) = plan::make(settings, job.size, &library_version::<A>());
+        let (plan, kept) =
+            plan::make(settings, job.size, &library_version::<A>(), crate::visible::complete());
         bytes = gather::encode(&plan).unwrap_or_default();
         keeper = Some(kept);
     }
@@ -187,7 +188,8 @@ fn library_version<A: Abi>() -> String {
     };
     let end = usize::try_from(length).unwrap_or(0).min(text.len());
     let text = String::from_utf8_lossy(&text[..if code == 0 { end } else { 0 }]).into_owned();
-    text.lines().next().unwrap_or_default().trim_end_matches('\0').to_string()
+    let line = text.lines().next().unwrap_or_default().trim_end_matches('\0');
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of

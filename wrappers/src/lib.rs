@@ -3,8 +3,8 @@
 //!
 //! Way of a call: exported entry ([`slots`]) → generated wrapper ([`generated`]) → recorder
 //! ([`record`]) → the real function. Way of a job: [`job`] → [`plan`] → [`places`] → [`gather`].
-//! Nothing happens in a process that makes no MPI call: there is no constructor, no DT_NEEDED on
-//! any MPI, and no symbol that has to be found at load time.
+//! In a process without MPI nothing happens but a look at the library's own symbol table: there is
+//! no DT_NEEDED on any MPI, and no symbol that has to be found at load time.
 //!
 //! Promises: nothing on stdout; at most single lines on stderr; a panic never reaches the program;
 //! exit codes are untouched.
@@ -42,4 +42,5 @@ mod slots;
 mod special;
 mod thread;
 mod trampoline;
+mod visible;
 mod world;

@@ -45,6 +45,11 @@ pub fn get() -> Option<&'static Library> {
     Some(LIBRARY.get_or_init(|| found))
 }
 
+/// True if an MPI library is mapped by now.
+pub fn is_loaded() -> bool {
+    get().is_some()
+}
+
 /// Address of Open MPI's MPI_COMM_WORLD; 0 before the library is found.
 #[inline(always)]
 pub fn open_mpi_world() -> usize {

@@ -70,7 +70,10 @@ pub struct Keeper {
 }
 
 /// Decides what this launch does.
-pub fn make(settings: &Settings, size: usize, mpi: &str) -> (Plan, Keeper) {
+///
+/// `complete` says whether all calls of the program are seen: if not, its ranks must not be
+/// reordered.
+pub fn make(settings: &Settings, size: usize, mpi: &str, complete: bool) -> (Plan, Keeper) {
     for error in &crate::config::settings().1 {
         message::line(&format!("{error}; its default is used"));
     }
@@ -103,6 +106,16 @@ pub fn make(settings: &Settings, size: usize, mpi: &str) -> (Plan, Keeper) {
         logical: settings.collectives == Collectives::Logical,
         process_of_task: Vec::new(),
     };
+    let reorders =
+        settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
+    if reorders && !complete && settings.mode != options::Mode::Off {
+        message::line(
+            "the program loads its MPI library by itself and some of its calls pass by unseen; \
+             its ranks are left alone; try: start the job with `rankweave run`",
+        );
+        keeper.decision = "left alone: not all MPI calls are seen".into();
+        return (plan, keeper);
+    }
     match settings.mode {
         options::Mode::Off => plan.mode = Mode::Off,
         options::Mode::Record => {}
@@ -207,7 +220,7 @@ impl Keeper {
         let tasks = record.matrix.tasks();
         let (topology, slots) = match &settings.topology {
             Some(spec) => {
-                let topology = crate::plan::parse(spec)?;
+                let topology = topology::parse(spec)?;
                 let slots = given_slots(settings, tasks, topology.as_ref())?;
                 (topology, slots)
             }
@@ -319,7 +332,7 @@ impl Keeper {
 
     fn nodes_of_given(&self, tasks: usize) -> Option<Vec<u32>> {
         let settings = &crate::config::settings().0;
-        let topology = crate::plan::parse(settings.topology.as_ref()?).ok()?;
+        let topology = topology::parse(settings.topology.as_ref()?).ok()?;
         let slots = given_slots(settings, tasks, topology.as_ref()).ok()?;
         Some(nodes_of(topology.as_ref(), &slots))
     }
@@ -431,8 +444,4 @@ impl Collected {
         let tasks = self.tasks;
         CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
     }
-}
-
-fn parse(spec: &str) -> rw::Result<Box<dyn Topology>> {
-    Err(rw::Error::new(ErrorKind::Usage, format!("cannot read topology {spec}")))
 }

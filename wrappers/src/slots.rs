@@ -123,6 +123,40 @@ fn real_name(index: usize, mpich: bool) -> &'static std::ffi::CStr {
         .unwrap_or_default()
 }
 
+/// Number of the entry point whose code is at `address`: the slot that its jump goes through.
+///
+/// # Safety
+/// `address` is that of a function exported by this library.
+pub unsafe fn at(address: usize) -> Option<usize> {
+    // SAFETY: every function has at least the six bytes of an entry point (functions are aligned).
+    unsafe {
+        let code = address as *const u8;
+        // jmp qword ptr [rip + displacement]
+        if *code != 0xff || *code.add(1) != 0x25 {
+            return None;
+        }
+        let displacement = code.add(2).cast::<i32>().read_unaligned() as isize;
+        let slot = (address + 6).wrapping_add_signed(displacement);
+        let offset = slot.checked_sub(SLOTS.as_ptr() as usize)?;
+        (offset / 8 < COUNT).then_some(offset / 8)
+    }
+}
+
+/// Name of the real function behind an entry point in the MPI library of this process.
+pub fn real_name_of(index: usize) -> &'static std::ffi::CStr {
+    let mpich = library::get().is_some_and(|l| l.family == library::Family::Mpich);
+    real_name(index, mpich)
+}
+
+/// True if MPI-3.1 has the function of an entry point.
+pub fn in_mpi_3_1(index: usize) -> bool {
+    if index < C_COUNT {
+        return NEWER.binary_search(&(index as u16)).is_err();
+    }
+    let number = (index - C_COUNT) % FORTRAN_COUNT;
+    NEWER_IN_FORTRAN.binary_search(&(number as u16)).is_err()
+}
+
 /// Number of the entry point whose real function is `P` + `wanted` + `suffix`, from `first` on.
 // Evaluated by the compiler only: a wrong name does not build.
 #[allow(clippy::panic)]

@@ -17,6 +17,20 @@ pub fn entries(calls: &[Call]) -> String {
     let _ = writeln!(text, "pub const C_COUNT: usize = {};", calls.len());
     let _ = writeln!(text, "/// Number of entry points of each Fortran binding.");
     let _ = writeln!(text, "pub const FORTRAN_COUNT: usize = {};\n", fortran.len());
+    let newer = |list: &[&Call]| -> String {
+        let numbers: Vec<String> = list
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.prototype.since != "3.1" && c.prototype.since != "removed-in-3.0")
+            .map(|(i, _)| i.to_string())
+            .collect();
+        format!("&[{}]", numbers.join(", "))
+    };
+    let all: Vec<&Call> = calls.iter().collect();
+    let _ = writeln!(text, "/// Entry points whose function came after MPI-3.1.");
+    let _ = writeln!(text, "static NEWER: &[u16] = {};", newer(&all));
+    let _ = writeln!(text, "/// The same, by number within a Fortran block.");
+    let _ = writeln!(text, "static NEWER_IN_FORTRAN: &[u16] = {};\n", newer(&fortran));
     text.push_str("crate::slots::entry_points! {\n");
     for (index, call) in calls.iter().enumerate() {
         let name = &call.prototype.name;

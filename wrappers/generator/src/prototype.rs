@@ -15,6 +15,8 @@ pub struct Parameter {
 pub struct Prototype {
     pub name: String,
     pub parameters: Vec<Parameter>,
+    /// Version of the standard that has it, or when it was removed.
+    pub since: String,
 }
 
 /// All prototypes by name.
@@ -28,7 +30,7 @@ pub fn parse(text: &str) -> Result<Prototypes, String> {
             continue;
         }
         let mut fields = line.split('\t');
-        let (Some(name), Some(parameters), Some(_since)) =
+        let (Some(name), Some(parameters), Some(since)) =
             (fields.next(), fields.next(), fields.next())
         else {
             return Err(format!("prototypes.tsv:{}: three fields expected", number + 1));
@@ -41,7 +43,7 @@ pub fn parse(text: &str) -> Result<Prototypes, String> {
                 .collect::<Result<_, _>>()
                 .map_err(|e| format!("prototypes.tsv:{}: {e}", number + 1))?,
         };
-        let prototype = Prototype { name: name.into(), parameters };
+        let prototype = Prototype { name: name.into(), parameters, since: since.into() };
         all.insert(name.into(), prototype);
     }
     Ok(all)

@@ -1,0 +1,94 @@
+//! Profiles of Open MPI's monitoring components (`NAME.RANK.prof`), several of them one after the
+//! other (`cat mon.*.prof`).
+//!
+//! ```text
+//! E  0  1  300 bytes  3 msgs sent  …      messages of the program
+//! I  0  1  4 bytes    1 msgs sent         messages inside collective calls
+//! S  0  1  …                              one-sided: 0 wrote to 1
+//! R  0  1  …                              one-sided: 0 read from 1
+//! C  0  2  4 bytes    1 msgs sent         collective calls, as the calls say
+//! ```
+//!
+//! E becomes point-to-point traffic, S and R one-sided traffic in the direction in which the data
+//! went. I and C are two views of the same collective calls; I, what was really sent, is taken
+//! where there is any. Lines D, O2A, A2O, A2A (communicators and their sums) say nothing about
+//! pairs and are skipped.
+
+use super::Format;
+use super::source::{Line, Source, short};
+use crate::error::Result;
+use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
+
+/// The format.
+pub struct Prof;
+
+const EXPECTED: &str = "a line such as 'E 0 1 300 bytes 3 msgs sent', separated by tabs";
+
+impl Format for Prof {
+    fn name(&self) -> &'static str {
+        "prof"
+    }
+
+    fn about(&self) -> &'static str {
+        "profiles of Open MPI's monitoring (cat mon.*.prof)"
+    }
+
+    fn detects(&self, source: &Source<'_>) -> bool {
+        let starts = source.bytes().get(..64).unwrap_or(source.bytes());
+        if starts.starts_with(b"# POINT TO POINT") {
+            return true;
+        }
+        let mut lines = source.content_lines("#");
+        lines.next().is_some_and(|line| pair(&line).is_ok_and(|p| p.is_some()))
+    }
+
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
+        let mut by_letter: [Vec<(u32, u32, Traffic)>; 5] = Default::default();
+        for line in source.content_lines("#") {
+            if let Some((letter, from, to, traffic)) = pair(&line)? {
+                by_letter[letter].push((from, to, traffic));
+            }
+        }
+        let [external, internal, wrote, read, calls] = by_letter;
+        let collective = if internal.is_empty() { calls } else { internal };
+        let onesided = [wrote, read.into_iter().map(|(i, j, t)| (j, i, t)).collect()].concat();
+        let all = [&external, &collective, &onesided];
+        let highest = all.iter().flat_map(|l| l.iter()).map(|e| e.0.max(e.1) as usize + 1).max();
+        let tasks = highest.unwrap_or(0);
+        let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(tasks));
+        layers[Kind::PointToPoint as usize] = SparseMatrix::from_entries(tasks, &external);
+        layers[Kind::Collective as usize] = SparseMatrix::from_entries(tasks, &collective);
+        layers[Kind::OneSided as usize] = SparseMatrix::from_entries(tasks, &onesided);
+        CommMatrix::from_layers(layers)
+            .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
+    }
+}
+
+/// Letter (index into E I S R C), sender, receiver, traffic; `None` for lines about other things.
+fn pair(line: &Line<'_>) -> Result<Option<(usize, u32, u32, Traffic)>> {
+    let mut fields = line.text.split_ascii_whitespace();
+    let letter = match fields.next() {
+        Some("D" | "O2A" | "A2O" | "A2A") => return Ok(None),
+        Some(word) => match ["E", "I", "S", "R", "C"].iter().position(|l| *l == word) {
+            Some(letter) => letter,
+            None => return Err(line.error(format!("odd line '{}'", short(line.text)), EXPECTED)),
+        },
+        None => return Ok(None),
+    };
+    let mut next = |what: &str| {
+        fields.next().ok_or_else(|| line.error(format!("{what} is missing"), EXPECTED))
+    };
+    let from = line.task(next("the sender")?, "the sender", EXPECTED)?;
+    let to = line.task(next("the receiver")?, "the receiver", EXPECTED)?;
+    let bytes = line.number(next("the number of bytes")?, "the number of bytes", EXPECTED)?;
+    if next("the word 'bytes'")? != "bytes" {
+        return Err(line.error("the word 'bytes' is missing", EXPECTED));
+    }
+    let messages =
+        line.number(next("the number of messages")?, "the number of messages", EXPECTED)?;
+    Ok(Some((letter, from, to, Traffic { bytes, messages })))
+}
