@@ -11,6 +11,7 @@ mod exchange;
 mod instance;
 mod map;
 mod output;
+mod report;
 mod run;
 mod select;
 mod settings_args;
@@ -72,6 +73,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Show(show::Args),
+    Report(report::Args),
     Map(map::Args),
     Eval(eval::Args),
     Topo(topo::Args),
@@ -89,6 +91,7 @@ impl Command {
         match self {
             Command::Run(args) => args.execute(),
             Command::Show(args) => args.execute(),
+            Command::Report(args) => args.execute(),
             Command::Map(args) => args.execute(),
             Command::Eval(args) => args.execute(),
             Command::Topo(args) => args.execute(),

@@ -88,7 +88,7 @@ impl RemoveArgs {
         let store = self.store.open()?;
         // All are looked up first, so that a slip in one of them removes nothing.
         for selector in &self.selectors {
-            store.find_path(Some(selector))?;
+            store.find_stored(selector)?;
         }
         for selector in &self.selectors {
             let path = store.remove(selector)?;

@@ -13,6 +13,7 @@ pub mod json;
 pub mod metis;
 pub mod mtx;
 pub mod npz;
+pub mod picture;
 pub mod places;
 pub mod prof;
 pub mod scotch;
@@ -109,6 +110,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &scotch::Graphs,
     &metis::Metis,
     &npz::Npz,
+    &picture::Png,
+    &picture::Svg,
     &places::Rankfile,
     &places::Prrte,
     &places::MpichRankmap,

@@ -4,6 +4,10 @@
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
 
+/// Colour of no traffic. It is part of the scale, so pictures look the same on light and on dark
+/// backgrounds.
+pub const EMPTY: Rgb = [13, 12, 20];
+
 /// Colour of a place on the scale, 0 to 1 (the scale Inferno, without its black end so that the
 /// smallest traffic still shows on a dark background).
 pub fn colour(place: f64) -> Rgb {

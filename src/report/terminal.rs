@@ -1,7 +1,7 @@
 //! A heat map in the terminal: two cells in one character, the upper and the lower half of it.
 
 use super::grid::{Grid, on_log_scale};
-use super::palette::{Rgb, ansi256, colour, shade};
+use super::palette::{EMPTY, Rgb, ansi256, colour, shade};
 use super::units;
 use crate::matrix::SparseMatrix;
 
@@ -196,27 +196,20 @@ impl Picture<'_> {
             }
             return;
         }
-        let mut now = (None, None);
+        let mut now = None;
         for column in 0..self.grid.side() {
-            let [upper, lower] = rows.map(|row| row.and_then(|row| place(row, column)).map(colour));
-            if now != (upper, lower) {
-                out.push_str("\x1b[0m");
-                // Under an empty upper half the lower one is drawn with a block of its own, so that
-                // what is empty keeps the background of the terminal.
-                let (front, back) = if upper.is_none() { (lower, None) } else { (upper, lower) };
-                for (layer, c) in [(38, front), (48, back)] {
-                    if let Some(c) = c {
-                        out.push_str(&self.code(layer, c));
-                    }
-                }
-                now = (upper, lower);
+            let [upper, lower] =
+                rows.map(|row| row.and_then(|row| place(row, column)).map_or(EMPTY, colour));
+            if now != Some((upper, lower)) {
+                out.push_str(&self.code(38, upper));
+                // Below the last row of an odd number there is nothing.
+                out.push_str(&match rows[1] {
+                    Some(_) => self.code(48, lower),
+                    None => "\x1b[49m".into(),
+                });
+                now = Some((upper, lower));
             }
-            let block = match (upper, lower) {
-                (None, None) => ' ',
-                (None, Some(_)) => '▄',
-                _ => '▀',
-            };
-            out.extend(std::iter::repeat_n(block, self.zoom));
+            out.extend(std::iter::repeat_n('▀', self.zoom));
         }
         out.push_str("\x1b[0m");
     }
@@ -244,8 +237,9 @@ impl Picture<'_> {
         }
         let nodes = if self.starts.is_empty() { "" } else { "; marks on the axes: nodes" };
         let (low, high) = (units::bytes(self.range.0), units::bytes(self.range.1));
+        let none = if self.colours == Colours::None { "empty" } else { "dark" };
         format!(
-            "{:>1$}  {low} {scale} {high} in a cell (log scale), empty: 0{nodes}\n",
+            "{:>1$}  {low} {scale} {high} in a cell (log scale), {none}: 0{nodes}\n",
             "", self.label
         )
     }

@@ -246,12 +246,20 @@ impl Store {
                     .advise("the path of a file, or a key of 'rankweave list'")),
             };
         }
+        match self.find_key(text) {
+            // A file of that name in this directory, then.
+            Err(error) if error.kind() == ErrorKind::NotFound && Path::new(text).is_file() => {
+                Ok(text.into())
+            }
+            found => found,
+        }
+    }
+
+    /// The file of a key, or of the only key that begins so.
+    fn find_key(&self, text: &str) -> Result<PathBuf> {
         let exact = self.path_of(text);
         if exact.exists() {
             return Ok(exact);
-        }
-        if Path::new(text).is_file() {
-            return Ok(text.into());
         }
         let keys = self.list()?;
         let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
@@ -268,20 +276,23 @@ impl Store {
         }
     }
 
-    /// Removes the file that a selector means; `selector` must not be empty. Gives the file.
-    pub fn remove(&self, selector: &str) -> Result<PathBuf> {
-        if selector.is_empty() {
-            return Err(Error::new(ErrorKind::Usage, "nothing to remove was named"));
-        }
-        let path = self.find_path(Some(selector))?;
-        let inside = path.parent() == Some(self.directory.as_path());
-        if !inside {
-            return Err(Error::new(ErrorKind::Usage, "only records of the store are removed")
-                .at(path.display())
-                .advise("a key of 'rankweave list'"));
-        }
+    /// Removes the record of a key, or of the only key that begins so; gives its file.
+    ///
+    /// Errors: [`ErrorKind::NotFound`], [`ErrorKind::Usage`] when the name is empty or several keys
+    /// begin so.
+    pub fn remove(&self, key: &str) -> Result<PathBuf> {
+        let path = self.find_stored(key)?;
         fs::remove_file(&path).map_err(|e| Error::io("cannot remove the record", &path, &e))?;
         Ok(path)
+    }
+
+    /// The file that [`Store::remove`] would remove.
+    pub fn find_stored(&self, key: &str) -> Result<PathBuf> {
+        if key.is_empty() {
+            return Err(Error::new(ErrorKind::Usage, "nothing to remove was named")
+                .advise("a key of 'rankweave list'"));
+        }
+        self.find_key(key)
     }
 }
 

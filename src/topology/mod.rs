@@ -9,7 +9,7 @@
 //! | trees: `tree:`, `fattree:`, `hwloc:`, `slurm:`, launches | [`Tree`] | one XOR and a table |
 //! | `torus:`, `mesh:`, `hypercube:` | [`Grid`] | one step per dimension |
 //! | `dragonfly:` | [`Dragonfly`] | constant |
-//! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory |
+//! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
 //! | `dist:` | [`DistanceMatrix`] | the given table |
 //! | some slots of another one | [`Subset`] | that of the other one |
 
@@ -28,6 +28,7 @@ mod subset;
 mod sysfs;
 mod tree;
 mod tree_network;
+mod ultrametric;
 
 #[cfg(test)]
 mod tests;

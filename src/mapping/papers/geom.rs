@@ -67,17 +67,24 @@ impl<'a> Job<'a> {
         Ok(Job { sides: shape.dims, tasks, ranks, machine })
     }
 
+    /// Largest difference of the ranks' coordinates in each dimension of the machine.
+    pub(super) fn extents(&self) -> Vec<usize> {
+        (0..self.machine.dims().len())
+            .map(|k| {
+                let values = self.ranks.iter().map(|rank| rank[k]);
+                (values.clone().max().unwrap_or(0) - values.min().unwrap_or(0)) as usize
+            })
+            .collect()
+    }
+
     /// For every side of the job the dimension of the machine along which it is cut: the longest
     /// side gets the dimension in which the ranks extend farthest, and so on.
     fn rotation(&self) -> Vec<usize> {
-        let extent = |k: usize| {
-            let values = self.ranks.iter().map(|rank| rank[k]);
-            values.clone().max().unwrap_or(0) - values.min().unwrap_or(0)
-        };
+        let extents = self.extents();
         let mut sides: Vec<usize> = (0..self.sides.len()).collect();
         sides.sort_by_key(|&k| std::cmp::Reverse(self.sides[k]));
         let mut dims: Vec<usize> = (0..self.machine.dims().len()).collect();
-        dims.sort_by_key(|&k| std::cmp::Reverse(extent(k)));
+        dims.sort_by_key(|&k| std::cmp::Reverse(extents[k]));
         let mut rotation = vec![0; sides.len()];
         for (rank, &side) in sides.iter().enumerate() {
             // A job of more dimensions than the machine shares the last one.

@@ -148,14 +148,39 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    /// Keeps the best partner above each task. A swap changes only gains that involve the two tasks
+    /// or their neighbours, so only these are computed again.
     fn best_of_all(&mut self) {
         let n = self.place_of.len();
+        let mut best: Vec<Option<(i64, usize)>> =
+            (0..n).map(|a| self.best_partner(a, a + 1)).collect();
+        let mut touched = vec![false; n];
         while !self.over() {
-            let best = (0..n)
-                .filter_map(|a| self.best_partner(a, a + 1).map(|(gain, b)| (gain, n - a, b)))
-                .max();
-            let Some((_, a, b)) = best else { return };
-            self.swap(n - a, b);
+            let top = (0..n).filter_map(|a| best[a].map(|(gain, b)| (gain, n - a, b))).max();
+            let Some((_, a, b)) = top else { return };
+            let a = n - a;
+            self.swap(a, b);
+            let near = |t: usize| self.setting.graph.arcs(t).map(|(other, _)| other);
+            let mut changed: Vec<usize> =
+                [a, b].into_iter().chain(near(a)).chain(near(b)).filter(|&t| t < n).collect();
+            changed.sort_unstable();
+            changed.dedup();
+            changed.iter().for_each(|&t| touched[t] = true);
+            for t in 0..n {
+                if touched[t] || best[t].is_some_and(|(_, partner)| touched[partner]) {
+                    best[t] = self.best_partner(t, t + 1);
+                    continue;
+                }
+                let start = changed.partition_point(|&c| c <= t);
+                for &c in &changed[start..] {
+                    let gain = self.gain(t, c);
+                    let better = |(g, partner): (i64, usize)| (gain, n - c) > (g, n - partner);
+                    if gain > 0 && best[t].is_none_or(better) {
+                        best[t] = Some((gain, c));
+                    }
+                }
+            }
+            changed.iter().for_each(|&t| touched[t] = false);
         }
     }
 }

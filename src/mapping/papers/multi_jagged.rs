@@ -2,9 +2,10 @@
 //!
 //! Deveci, Rajamanickam et al., "Exploiting Geometric Partitioning in Task Mapping for Parallel
 //! Computers", IPDPS 2014, as the GSearch paper sums it up (section V): tasks and ranks are cut along
-//! one dimension into as many slabs as the job has layers there, each slab along the next. All
-//! assignments of job sides to machine dimensions are tried, with and without turning wrap-around
-//! dimensions so that their widest gap lies at the border; the best by hop-bytes is taken.
+//! one dimension into as many slabs as the job has layers there, each slab along the next. All orders
+//! of the job's sides and of the machine's dimensions are tried (above 65 536 tasks only the two that
+//! go by length), with and without turning wrap-around dimensions so that their widest gap lies at
+//! the border; the best by hop-bytes is taken.
 
 use super::geom::{Job, sort_ranks};
 use super::hiertopomap::border;
@@ -15,8 +16,11 @@ use crate::mapping::{Budget, Mapper, Outcome, Problem};
 /// See the module.
 pub(in crate::mapping) struct MultiJagged;
 
-/// More sides than this are not permuted.
+/// More dimensions than this are not permuted.
 const PERMUTED: usize = 4;
+
+/// For more tasks than this only one order is tried.
+const TRIED: usize = 1 << 16;
 
 impl Mapper for MultiJagged {
     fn name(&self) -> &'static str {
@@ -31,28 +35,39 @@ impl Mapper for MultiJagged {
         let setting = Setting::new(problem);
         let mut job = Job::new(problem, self.name())?;
         let mut best = (i64::MAX, Vec::new());
-        let (mut order, mut orders) = ((0..job.sides.len()).collect::<Vec<_>>(), Vec::new());
-        match order.len() {
-            n if n <= PERMUTED => permutations(&mut order, 0, &mut orders),
-            _ => orders.push(order),
-        }
+        let few = problem.tasks() <= TRIED;
+        let sides = orders(&job.sides, few);
         for shifted in [false, true] {
             if shifted && !shift(&mut job) {
                 break;
             }
-            for order in &orders {
-                let place_of = slabs(&job, order);
-                let cost = cost(&setting, &place_of);
-                if cost < best.0 {
-                    best = (cost, place_of);
-                }
-                if budget.expired() {
-                    break;
+            for dims in orders(&job.extents(), few) {
+                for sides in &sides {
+                    if budget.expired() && best.0 < i64::MAX {
+                        break;
+                    }
+                    let place_of = slabs(&job, sides, &dims);
+                    let cost = cost(&setting, &place_of);
+                    if cost < best.0 {
+                        best = (cost, place_of);
+                    }
                 }
             }
         }
         Ok(setting.outcome(best.1))
     }
+}
+
+/// The orders to try of dimensions with these lengths: all, or only that by falling length.
+fn orders(lengths: &[usize], all: bool) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..lengths.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse(lengths[k]));
+    let mut orders = Vec::new();
+    match all && order.len() <= PERMUTED {
+        true => permutations(&mut order, 0, &mut orders),
+        false => orders.push(order),
+    }
+    orders
 }
 
 /// All orders of `items`.
@@ -83,22 +98,21 @@ fn shift(job: &mut Job) -> bool {
     changed
 }
 
-/// Cuts along the machine's dimensions in turn; `order[k]` is the side of the job for dimension k.
-fn slabs(job: &Job, order: &[usize]) -> Vec<u32> {
+/// Cuts the job along `sides` and the ranks along `dims`, both in this order.
+fn slabs(job: &Job, sides: &[usize], dims: &[usize]) -> Vec<u32> {
     let n = job.tasks.len();
     let mut place_of = vec![0u32; n];
     let all: Vec<u32> = (0..n as u32).collect();
     let mut sets = vec![(all.clone(), all, 0usize)];
-    let dims = job.machine.dims().len();
     while let Some((mut tasks, mut ranks, depth)) = sets.pop() {
-        let Some(&side) = order.get(depth).filter(|_| tasks.len() > 1) else {
+        let Some(&side) = sides.get(depth).filter(|_| tasks.len() > 1) else {
             for (&task, &rank) in tasks.iter().zip(&ranks) {
                 place_of[task as usize] = rank;
             }
             continue;
         };
         tasks.sort_by_key(|&t| (job.tasks[t as usize][side], t));
-        sort_ranks(&mut ranks, &job.ranks, depth.min(dims - 1));
+        sort_ranks(&mut ranks, &job.ranks, dims[depth.min(dims.len() - 1)]);
         for slab in
             tasks.chunk_by(|&a, &b| job.tasks[a as usize][side] == job.tasks[b as usize][side])
         {

@@ -12,6 +12,7 @@ use super::setting::Setting;
 use crate::error::Result;
 use crate::mapping::work::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub(in crate::mapping) struct UmpaGreedy;
@@ -137,11 +138,13 @@ fn grow(setting: &Setting, nodes: &Nodes, seeds: usize, budget: &Budget) -> Vec<
         }
     }
     // Groups that talk to nobody, or that the time limit left over, take what remains.
+    let mut left: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for node in (0..n).rev().filter(|&node| empty[node]) {
+        left.entry(nodes.capacity[node]).or_default().push(node as u32);
+    }
     for (group, at) in node_of.iter_mut().enumerate().filter(|(_, at)| **at == u32::MAX) {
-        let fits = |&node: &usize| empty[node] && nodes.capacity[node] == nodes.capacity[group];
-        if let Some(node) = (0..n).find(fits) {
-            *at = node as u32;
-            empty[node] = false;
+        if let Some(node) = left.get_mut(&nodes.capacity[group]).and_then(Vec::pop) {
+            *at = node;
         }
     }
     node_of

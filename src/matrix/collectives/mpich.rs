@@ -11,7 +11,7 @@
 use super::member::{Member, power_of_two_within};
 use super::rabenseifner::{self, Cut, Fold};
 use super::ring::Pieces;
-use super::scatter_allgather::{self, Collect};
+use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring};
 
@@ -25,6 +25,8 @@ const BCAST_TASKS: u32 = 8;
 const REDUCE_SHORT: u64 = 2048;
 /// Allreduce up to this many bytes takes recursive doubling.
 const ALLREDUCE_SHORT: u64 = 8;
+/// The same for the nonblocking form.
+const IALLREDUCE_SHORT: u64 = 2048;
 /// Allgather of a power of two takes the ring from this many bytes in total on.
 const ALLGATHER_LONG: u64 = 524_288;
 /// Other allgathers take the ring from this many bytes in total on.
@@ -33,6 +35,8 @@ const ALLGATHER_SHORT: u64 = 81920;
 const ALLGATHERV_SEGMENT: u64 = 32768;
 /// Alltoall of blocks up to this many bytes takes Bruck's algorithm.
 const ALLTOALL_SHORT: u64 = 256;
+/// The same for the nonblocking form.
+const IALLTOALL_SHORT: u64 = 2048;
 /// Alltoall among up to this many tasks never does (measured; the rule reads "fewer than").
 const ALLTOALL_TASKS: u32 = 8;
 /// Reduce_scatter from this many bytes in total on is pairwise.
@@ -42,9 +46,10 @@ const REDUCE_SCATTER_LONG: u64 = 524_288;
 pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     let me = Member { rank: call.rank, size: call.size };
     let &Call { root, bytes, .. } = call;
+    let short_alltoall = if call.nonblocking { IALLTOALL_SHORT } else { ALLTOALL_SHORT };
     match call.operation {
         Operation::Barrier => linear::disseminate(me, visit),
-        Operation::Bcast => bcast(me, root, bytes, visit),
+        Operation::Bcast => bcast(me, root, bytes, call.nonblocking, visit),
         Operation::Reduce => reduce(me, call, visit),
         Operation::Allreduce => allreduce(me, call, visit),
         Operation::Gather => trees::gather_binomial(me, root, bytes, visit),
@@ -53,8 +58,13 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::Gatherv => {}
         Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
         Operation::Allgather => allgather(me, block, 0, visit),
-        Operation::Allgatherv => allgather(me, block, ALLGATHERV_SEGMENT, visit),
-        Operation::Alltoall if me.size > ALLTOALL_TASKS && bytes <= ALLTOALL_SHORT => {
+        Operation::Allgatherv => {
+            // The nonblocking form does not cut below the smallest block.
+            let least = (0..me.size).map(block).min().filter(|_| call.nonblocking);
+            let segment = ALLGATHERV_SEGMENT.max(least.unwrap_or(0));
+            allgather(me, block, segment, visit);
+        }
+        Operation::Alltoall if me.size > ALLTOALL_TASKS && bytes <= short_alltoall => {
             bruck::all_to_all(me, bytes, visit);
         }
         Operation::Alltoall | Operation::Alltoallv | Operation::Alltoallw => {
@@ -67,16 +77,17 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     }
 }
 
-fn bcast(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
+fn bcast(me: Member, root: u32, bytes: u64, nonblocking: bool, visit: &mut Visit) {
     if bytes <= BCAST_SHORT || me.size < BCAST_TASKS {
-        return trees::down(Tree::InOrderBinomial, me, root, bytes, 1, visit);
+        return Tree::InOrderBinomial.down(me, root, bytes, 1, visit);
     }
     let collect = if bytes <= BCAST_LONG && me.size.is_power_of_two() {
         Collect::Doubling
     } else {
         Collect::Ring
     };
-    scatter_allgather::broadcast(me, root, bytes, 1, collect, visit);
+    let scatter = if nonblocking { Scatter::FirstGetsRest } else { Scatter::Trimmed };
+    scatter_allgather::broadcast(me, root, bytes, 1, scatter, collect, visit);
 }
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
@@ -89,7 +100,7 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     }
     // Where the order matters the tree is rooted at rank 0, which hands the result over.
     let top = if call.commutative { root } else { 0 };
-    trees::up(Tree::InOrderBinomial, me, top, bytes, 1, visit);
+    Tree::InOrderBinomial.up(me, top, bytes, 1, visit);
     if me.rank == top && top != root {
         visit(root, bytes, 1);
     }
@@ -98,8 +109,8 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
     let bytes = call.bytes;
     let element = call.element();
-    if bytes <= ALLREDUCE_SHORT || !call.commutative || rabenseifner::too_short(me, bytes / element)
-    {
+    let short = if call.nonblocking { IALLREDUCE_SHORT } else { ALLREDUCE_SHORT };
+    if bytes <= short || !call.commutative || rabenseifner::too_short(me, bytes / element) {
         return recursive::allreduce(me, bytes, visit);
     }
     let staying = power_of_two_within(me.size);

@@ -180,12 +180,13 @@ pub(super) fn exchange_aligned(
         }
         if other < me.size && me.size - other < width {
             let holders = me.size - other;
+            let bytes = received(other, width);
             let mut bit = width / 2;
             while bit > 0 {
                 let has_until = (me.rank & !(2 * bit - 1)) + holders;
                 let peer = me.rank | bit;
                 if peer != me.rank && me.rank < has_until && peer >= has_until {
-                    visit(absolute(peer), received(other, width), 1);
+                    visit(absolute(peer), bytes, 1);
                 }
                 bit /= 2;
             }

@@ -30,20 +30,36 @@ impl Pieces {
     }
 }
 
+/// How the vector is scattered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scatter {
+    /// Every child gets what its subtree needs.
+    Trimmed,
+    /// An inner node's first child gets all the rest of the vector (MPICH's nonblocking form).
+    FirstGetsRest,
+}
+
 /// Broadcast of `bytes`, cut at whole multiples of `element`.
 pub(super) fn broadcast(
     me: Member,
     root: u32,
     bytes: u64,
     element: u64,
+    scatter: Scatter,
     collect: Collect,
     visit: &mut Visit,
 ) {
     let piece = (bytes / element).div_ceil(u64::from(me.size)) * element;
     let pieces = Pieces { bytes, piece };
     let relative = me.relative(root);
+    let mut farthest = relative;
+    Tree::InOrderBinomial.children(relative, me.size, &mut |child| farthest = farthest.max(child));
     Tree::InOrderBinomial.children(relative, me.size, &mut |child| {
-        let theirs = pieces.range(child, in_order_subtree(child, me.size));
+        let theirs = if scatter == Scatter::FirstGetsRest && child == farthest {
+            pieces.range(child, me.size - child)
+        } else {
+            pieces.range(child, in_order_subtree(child, me.size))
+        };
         if theirs > 0 {
             visit(me.absolute(child, root), theirs, 1);
         }

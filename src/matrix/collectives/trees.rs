@@ -95,6 +95,22 @@ impl Tree {
     }
 }
 
+impl Tree {
+    /// `bytes` in `messages` messages from every parent to each of its children.
+    pub fn down(self, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
+        self.children(me.relative(root), me.size, &mut |child| {
+            visit(me.absolute(child, root), bytes, messages);
+        });
+    }
+
+    /// `bytes` in `messages` messages from everybody to its parent.
+    pub fn up(self, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
+        if let Some(parent) = self.parent(me.relative(root), me.size) {
+            visit(me.absolute(parent, root), bytes, messages);
+        }
+    }
+}
+
 /// Number of ranks in the subtree of `v` in [`Tree::InOrderBinomial`].
 pub(super) fn in_order_subtree(v: u32, size: u32) -> u32 {
     if v == 0 { size } else { (1 << v.trailing_zeros()).min(size - v) }
@@ -105,31 +121,10 @@ pub(super) fn segments(bytes: u64, segment: u64) -> u64 {
     if segment == 0 { 1 } else { bytes.div_ceil(segment).max(1) }
 }
 
-/// `bytes` in `messages` messages from every parent to each of its children.
-pub(super) fn down(
-    tree: Tree,
-    me: Member,
-    root: u32,
-    bytes: u64,
-    messages: u64,
-    visit: &mut Visit,
-) {
-    tree.children(me.relative(root), me.size, &mut |child| {
-        visit(me.absolute(child, root), bytes, messages);
-    });
-}
-
-/// `bytes` in `messages` messages from everybody to its parent.
-pub(super) fn up(tree: Tree, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
-    if let Some(parent) = tree.parent(me.relative(root), me.size) {
-        visit(me.absolute(parent, root), bytes, messages);
-    }
-}
-
 /// Gather of equal blocks along the in-order binomial tree: everybody sends its whole subtree's.
 pub(super) fn gather_binomial(me: Member, root: u32, block: u64, visit: &mut Visit) {
     let own = u64::from(in_order_subtree(me.relative(root), me.size));
-    up(Tree::InOrderBinomial, me, root, own * block, 1, visit);
+    Tree::InOrderBinomial.up(me, root, own * block, 1, visit);
 }
 
 /// Scatter of equal blocks along the in-order binomial tree.

@@ -4,18 +4,22 @@
 //! Limits: 4.0 and older have other switch points. Components that replace coll/tuned (han,
 //! HCOLL, UCC, shared memory) and settings of `coll_tuned_use_dynamic_rules` are not modelled.
 
+mod nonblocking;
 mod rules;
 
 use super::member::Member;
 use super::rabenseifner::{self, Cut, Fold};
 use super::ring::Pieces;
-use super::scatter_allgather::{self, Collect};
+use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring};
 use rules::{Algorithm, choose};
 
 /// See [`super::sends_blocks`]; the caller has checked the ranks.
 pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
+    if call.nonblocking {
+        return nonblocking::sends(call, block, visit);
+    }
     let me = Member { rank: call.rank, size: call.size };
     let &Call { root, bytes, .. } = call;
     match call.operation {
@@ -50,8 +54,8 @@ fn barrier(me: Member, visit: &mut Visit) {
         Algorithm::RecursiveDoubling => recursive::barrier(me, visit),
         Algorithm::Bruck => linear::disseminate(me, visit),
         Algorithm::Tree => {
-            trees::up(Tree::InOrderBinomial, me, 0, 0, 1, visit);
-            trees::down(Tree::InOrderBinomial, me, 0, 0, 1, visit);
+            Tree::InOrderBinomial.up(me, 0, 0, 1, visit);
+            Tree::InOrderBinomial.down(me, 0, 0, 1, visit);
         }
         _ => {
             linear::fan_in(me, 0, 0, visit);
@@ -68,12 +72,12 @@ fn bcast(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
         Algorithm::Knomial => Tree::KNomial(4),
         Algorithm::SplitBinary => return bcast_split_binary(me, root, bytes, element, visit),
         Algorithm::ScatterAllgather => {
-            let collect = Collect::Doubling;
-            return scatter_allgather::broadcast(me, root, bytes, element, collect, visit);
+            let (scatter, collect) = (Scatter::Trimmed, Collect::Doubling);
+            return scatter_allgather::broadcast(me, root, bytes, element, scatter, collect, visit);
         }
         _ => Tree::Flat,
     };
-    trees::down(tree, me, root, bytes, 1, visit);
+    tree.down(me, root, bytes, 1, visit);
 }
 
 /// The first half goes down the left subtree, the second down the right one; then pairs of one task
@@ -111,7 +115,7 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
         }
         _ => Tree::Flat,
     };
-    trees::up(tree, me, root, bytes, 1, visit);
+    tree.up(me, root, bytes, 1, visit);
 }
 
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {

@@ -1,0 +1,115 @@
+//! The messages of Open MPI's nonblocking and persistent collectives (coll/libnbc), which have rules
+//! of their own.
+
+use crate::matrix::collectives::member::Member;
+use crate::matrix::collectives::rabenseifner::{self, Cut, Fold};
+use crate::matrix::collectives::ring::{self, Pieces};
+use crate::matrix::collectives::trees::{self, Tree};
+use crate::matrix::collectives::{Blocks, Call, Operation, Visit, linear};
+
+/// Allreduce from this many bytes on is by halves.
+const ALLREDUCE_LONG: u64 = 65536;
+/// Reduce from this many bytes on is a chain, where halving is not possible.
+const REDUCE_LONG: u64 = 65536;
+/// Segment of that chain.
+const CHAIN_SEGMENT: u64 = 8192;
+/// Up to this many tasks, broadcasts are linear and reductions may be chains.
+const FEW: u32 = 4;
+
+/// See [`crate::matrix::collectives::sends_blocks`]; the caller has checked the ranks.
+pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
+    let me = Member { rank: call.rank, size: call.size };
+    let &Call { root, bytes, .. } = call;
+    match call.operation {
+        Operation::Barrier => linear::disseminate(me, visit),
+        Operation::Bcast if me.size <= FEW => linear::fan_out(me, root, &|_| bytes, visit),
+        Operation::Bcast => swapped(Tree::down, Tree::Binomial, me, root, bytes, visit),
+        Operation::Reduce => reduce(me, call, visit),
+        Operation::Allreduce => allreduce(me, call, visit),
+        Operation::Gather => linear::fan_in(me, root, bytes, visit),
+        Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
+        Operation::Gatherv => {}
+        Operation::Scatter => linear::fan_out(me, root, &|_| bytes, visit),
+        Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
+        Operation::Allgather | Operation::Allgatherv => {
+            let own = block(me.rank);
+            linear::all_to_all(me, &|_| own, visit);
+        }
+        Operation::Alltoall | Operation::Alltoallv | Operation::Alltoallw => {
+            linear::all_to_all(me, block, visit);
+        }
+        Operation::ReduceScatter | Operation::ReduceScatterBlock => {
+            let all = (0..me.size).map(block).fold(0, u64::saturating_add);
+            Tree::InOrderBinomial.up(me, 0, all, 1, visit);
+            linear::fan_out_filled(me, 0, block, visit);
+        }
+        Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
+    }
+}
+
+/// A flow along a tree in which the root has changed places with rank 0, where the other
+/// implementations count ranks from the root.
+fn swapped(
+    flow: fn(Tree, Member, u32, u64, u64, &mut Visit),
+    tree: Tree,
+    me: Member,
+    root: u32,
+    bytes: u64,
+    visit: &mut Visit,
+) {
+    swapped_segments(flow, tree, me, root, bytes, 1, visit);
+}
+
+fn swapped_segments(
+    flow: fn(Tree, Member, u32, u64, u64, &mut Visit),
+    tree: Tree,
+    me: Member,
+    root: u32,
+    bytes: u64,
+    messages: u64,
+    visit: &mut Visit,
+) {
+    let swap = |rank: u32| match rank {
+        0 => root,
+        rank if rank == root => 0,
+        rank => rank,
+    };
+    let virtual_me = Member { rank: swap(me.rank), size: me.size };
+    flow(tree, virtual_me, 0, bytes, messages, &mut |peer, bytes, messages| {
+        visit(swap(peer), bytes, messages);
+    });
+}
+
+fn reduce(me: Member, call: &Call, visit: &mut Visit) {
+    let &Call { root, bytes, .. } = call;
+    let element = call.element();
+    let count = bytes / element;
+    if call.commutative && me.size > 2 && count >= u64::from(me.size) {
+        let cut = Cut::Elements { count, element };
+        rabenseifner::reduce(me, root, Fold::Halves, cut, bytes, element, visit);
+    } else if me.size > FEW || bytes < REDUCE_LONG || !call.commutative {
+        let top = if call.commutative { root } else { 0 };
+        swapped(Tree::up, Tree::InOrderBinomial, me, top, bytes, visit);
+        if me.rank == top && top != root {
+            visit(root, bytes, 1);
+        }
+    } else {
+        let messages = trees::segments(bytes, CHAIN_SEGMENT);
+        swapped_segments(Tree::up, Tree::Chain, me, root, bytes, messages, visit);
+    }
+}
+
+fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
+    let bytes = call.bytes;
+    let element = call.element();
+    let count = bytes / element;
+    if me.size < FEW || bytes < ALLREDUCE_LONG || !call.commutative {
+        Tree::InOrderBinomial.up(me, 0, bytes, 1, visit);
+        Tree::Binomial.down(me, 0, bytes, 1, visit);
+    } else if rabenseifner::too_short(me, count) {
+        ring::allreduce(me, Pieces::new(bytes, element, me.size), visit);
+    } else {
+        let cut = Cut::Elements { count, element };
+        rabenseifner::allreduce(me, Fold::Halves, cut, bytes, element, visit);
+    }
+}

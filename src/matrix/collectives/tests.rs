@@ -1,0 +1,307 @@
+//! What must hold for every model: nobody talks to itself or outside, everything that an operation
+//! must deliver is carried, and a row is cheap.
+
+use super::*;
+use proptest::prelude::*;
+use std::cell::Cell;
+
+/// Bytes and messages of all rows of one call, by sender and receiver.
+fn matrix(model: Model, call: Call, block: &Blocks) -> Vec<Vec<(u64, u64)>> {
+    let size = call.size as usize;
+    let mut cells = vec![vec![(0, 0); size]; size];
+    for rank in 0..call.size {
+        let own = Call { rank, bytes: own_bytes(call, rank, block), ..call };
+        sends_blocks(model, &own, block, &mut |peer, bytes, messages| {
+            assert_ne!(peer, rank, "{model:?} {own:?}: sends to itself");
+            assert!(peer < call.size, "{model:?} {own:?}: sends to {peer}");
+            let cell = &mut cells[rank as usize][peer as usize];
+            *cell = (cell.0 + bytes, cell.1 + messages);
+        });
+    }
+    cells
+}
+
+fn has_blocks(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Gatherv
+            | Operation::Scatterv
+            | Operation::Allgatherv
+            | Operation::Alltoallv
+            | Operation::Alltoallw
+            | Operation::ReduceScatter
+    )
+}
+
+fn own_bytes(call: Call, rank: u32, block: &Blocks) -> u64 {
+    if has_blocks(call.operation) { block(rank) } else { call.bytes }
+}
+
+/// Who can have heard of whom, in whatever order the messages go: the transitive closure.
+fn reach(cells: &[Vec<(u64, u64)>]) -> Vec<Vec<bool>> {
+    let size = cells.len();
+    (0..size)
+        .map(|start| {
+            let mut seen = vec![false; size];
+            let mut open = vec![start];
+            seen[start] = true;
+            while let Some(at) = open.pop() {
+                for next in 0..size {
+                    if cells[at][next].1 > 0 && !seen[next] {
+                        seen[next] = true;
+                        open.push(next);
+                    }
+                }
+            }
+            seen
+        })
+        .collect()
+}
+
+/// Checks what `call` must at least carry, whatever the algorithm.
+fn check(model: Model, call: Call, block: &Blocks) -> Result<(), TestCaseError> {
+    let size = call.size as usize;
+    let root = call.root as usize;
+    let cells = matrix(model, call, block);
+    let sent = |i: usize| cells[i].iter().map(|c| c.0).sum::<u64>();
+    let received = |j: usize| cells.iter().map(|row| row[j].0).sum::<u64>();
+    let bytes_of = |i: usize| own_bytes(call, i as u32, block);
+    let all: u64 = (0..size).map(bytes_of).sum();
+    let reach = reach(&cells);
+    let others = |r: usize| (0..size).filter(move |&i| i != r);
+    let context = format!("{model:?} {call:?}");
+    match call.operation {
+        Operation::Barrier => {
+            prop_assert_eq!(cells.iter().flatten().map(|c| c.0).sum::<u64>(), 0);
+            if model != Model::Logical {
+                prop_assert!(reach.iter().flatten().all(|&r| r), "{}", context);
+            }
+        }
+        Operation::Bcast => {
+            for i in others(root) {
+                prop_assert!(received(i) >= call.bytes, "{} {}", context, i);
+                prop_assert!(reach[root][i], "{} {}", context, i);
+            }
+        }
+        Operation::Scatter | Operation::Scatterv => {
+            for i in others(root) {
+                prop_assert!(received(i) >= sent(i) + bytes_of(i), "{} {}", context, i);
+                prop_assert!(bytes_of(i) == 0 || reach[root][i], "{} {}", context, i);
+            }
+        }
+        Operation::Gather | Operation::Gatherv => {
+            for i in others(root) {
+                prop_assert_eq!(sent(i), received(i) + bytes_of(i), "{} {}", context, i);
+                prop_assert!(bytes_of(i) == 0 || reach[i][root], "{} {}", context, i);
+            }
+            prop_assert_eq!(received(root), all - bytes_of(root), "{}", context);
+        }
+        Operation::Reduce => {
+            for i in others(root) {
+                prop_assert!(sent(i) >= call.bytes, "{} {}", context, i);
+                prop_assert!(reach[i][root], "{} {}", context, i);
+            }
+            prop_assert!(received(root) >= call.bytes, "{}", context);
+        }
+        Operation::Allreduce => {
+            for i in 0..size {
+                prop_assert!(sent(i) + 2 * size as u64 >= call.bytes, "{} {}", context, i);
+                prop_assert!(received(i) + 2 * size as u64 >= call.bytes, "{} {}", context, i);
+            }
+            prop_assert!(reach.iter().flatten().all(|&r| r), "{}", context);
+            // Patarasuk and Yuan's lower bound for all together.
+            let total: u64 = (0..size).map(sent).sum();
+            prop_assert!(total >= 2 * (size as u64 - 1) * call.bytes, "{} {}", context, total);
+        }
+        Operation::Allgather | Operation::Allgatherv => {
+            for i in 0..size {
+                prop_assert!(received(i) >= all - bytes_of(i), "{} {}", context, i);
+                prop_assert!(sent(i) >= bytes_of(i), "{} {}", context, i);
+            }
+        }
+        Operation::Alltoall => {
+            for i in 0..size {
+                prop_assert!(sent(i) >= (size as u64 - 1) * call.bytes, "{} {}", context, i);
+                prop_assert_eq!(sent(i), received(i), "{} {}", context, i);
+            }
+        }
+        Operation::Alltoallv | Operation::Alltoallw => {
+            for i in 0..size {
+                for j in others(i) {
+                    prop_assert_eq!(cells[i][j].0, block(j as u32), "{} {} {}", context, i, j);
+                }
+            }
+        }
+        Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+            for i in 0..size {
+                prop_assert!(sent(i) >= all - bytes_of(i), "{} {}", context, i);
+                prop_assert!(received(i) >= bytes_of(i), "{} {}", context, i);
+            }
+        }
+        Operation::Scan | Operation::Exscan => {
+            for i in 0..size {
+                prop_assert!(i == 0 || received(i) >= call.bytes, "{} {}", context, i);
+                prop_assert!(i + 1 == size || sent(i) >= call.bytes, "{} {}", context, i);
+                prop_assert!((i..size).all(|j| reach[i][j]), "{} {}", context, i);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn any_call() -> impl Strategy<Value = Call> {
+    let bytes = prop_oneof![1u64..200, 200u64..100_000, 100_000u64..3_000_000];
+    (
+        0..Operation::ALL.len(),
+        prop_oneof![2u32..20, 20u32..70, 120u32..140],
+        any::<prop::sample::Index>(),
+        bytes,
+        prop::sample::select(vec![0u32, 1, 4, 8]),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(operation, size, root, bytes, element, commutative, nonblocking)| Call {
+            operation: Operation::ALL[operation],
+            size,
+            rank: 0,
+            root: root.index(size as usize) as u32,
+            bytes: bytes.next_multiple_of(u64::from(element.max(1))),
+            element,
+            commutative,
+            nonblocking,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(160))]
+
+    #[test]
+    fn every_model_carries_what_the_operation_needs(call in any_call()) {
+        for model in Model::ALL {
+            check(model, call, &|_| call.bytes)?;
+        }
+    }
+
+    #[test]
+    fn unequal_and_empty_blocks_are_carried_too(call in any_call(), most in 0u64..5000) {
+        if has_blocks(call.operation) {
+            for model in Model::ALL {
+                check(model, call, &|i| u64::from(i) * 7919 % (most + 1) * 8)?;
+            }
+        }
+    }
+
+    #[test]
+    fn alone_nobody_sends(call in any_call()) {
+        for model in Model::ALL {
+            let alone = Call { size: 1, root: 0, ..call };
+            sends(model, &alone, &mut |peer, _, _| panic!("{model:?} {call:?} sends to {peer}"));
+        }
+    }
+
+    #[test]
+    fn wrong_ranks_send_nothing(call in any_call(), beyond in 0u32..1000) {
+        for model in Model::ALL {
+            let outside = Call { rank: call.size + beyond, ..call };
+            sends(model, &outside, &mut |_, _, _| panic!("{outside:?} sends"));
+            if call.operation.is_rooted() {
+                let rootless = Call { root: call.size + beyond, ..call };
+                sends(model, &rootless, &mut |_, _, _| panic!("{rootless:?} sends"));
+            }
+        }
+    }
+
+    #[test]
+    fn between_groups_every_contribution_crosses_once(
+        call in any_call(), remote in 1u32..40, root in 0u32..40,
+    ) {
+        let mut total = 0;
+        for rank in 0..call.size {
+            let role = match (call.operation.is_rooted(), call.operation) {
+                (false, _) => InterRoot::Nobody,
+                (true, Operation::Bcast | Operation::Scatter | Operation::Scatterv) => {
+                    if rank == call.root { InterRoot::Myself } else { InterRoot::OwnGroup }
+                }
+                (true, _) => InterRoot::Remote(root % remote),
+            };
+            let own = Call { rank, ..call };
+            sends_inter(&own, role, remote, &|_| call.bytes, &mut |peer, bytes, _| {
+                assert!(peer < remote);
+                total += bytes;
+            });
+        }
+        let (here, there) = (u64::from(call.size), u64::from(remote));
+        let expected = match call.operation {
+            Operation::Barrier | Operation::Scan | Operation::Exscan => 0,
+            Operation::Bcast | Operation::Scatter | Operation::Scatterv => there * call.bytes,
+            Operation::Reduce | Operation::Gather | Operation::Gatherv => here * call.bytes,
+            Operation::Allreduce => here * call.bytes,
+            Operation::ReduceScatter | Operation::ReduceScatterBlock => here * here * call.bytes,
+            _ => here * there * call.bytes,
+        };
+        prop_assert_eq!(total, expected);
+    }
+}
+
+#[test]
+fn a_row_costs_time_linear_in_the_tasks() {
+    for size in [4096u32, 5001] {
+        for operation in Operation::ALL {
+            for bytes in [1, 1000, 1_000_000] {
+                for (model, nonblocking) in
+                    Model::ALL.into_iter().flat_map(|m| [(m, false), (m, true)])
+                {
+                    for rank in [0, 1, size / 3, size / 2, size - 1] {
+                        let (asked, visits) = (Cell::new(0u32), Cell::new(0u32));
+                        let call = Call {
+                            operation,
+                            size,
+                            rank,
+                            root: 7,
+                            bytes,
+                            element: 1,
+                            commutative: rank % 2 == 0,
+                            nonblocking,
+                        };
+                        let block = |_| {
+                            asked.set(asked.get() + 1);
+                            bytes
+                        };
+                        sends_blocks(model, &call, &block, &mut |_, _, _| {
+                            visits.set(visits.get() + 1);
+                        });
+                        let cost = asked.get() + visits.get();
+                        assert!(cost <= 8 * size, "{model:?} {call:?}: {cost} steps");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_vector_is_cut_between_elements() {
+    let call = Call {
+        operation: Operation::Allreduce,
+        size: 12,
+        rank: 0,
+        root: 0,
+        bytes: 8 * 100_003,
+        element: 8,
+        commutative: true,
+        nonblocking: false,
+    };
+    for model in [Model::OpenMpi, Model::Mpich] {
+        for cell in matrix(model, call, &|_| call.bytes).iter().flatten() {
+            assert_eq!(cell.0 % 8, 0, "{model:?}");
+        }
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names: Vec<&str> = Operation::ALL.iter().map(|o| o.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Operation::ALL.len());
+}

@@ -1,0 +1,139 @@
+//! Finds the tree in a network whose hop distances are those of one, as in every fat tree.
+//!
+//! Distances are those of a tree if "not farther than v" is an equivalence for every distance v that
+//! occurs. Then algorithms for trees apply to a fabric that came as a list of cables.
+
+use super::{Topology, Tree};
+
+/// More groups of slots than this are not compared pair by pair.
+const LIMIT: usize = 2048;
+
+/// More different distances than this are no hierarchy.
+const LEVELS: usize = 16;
+
+/// The tree with the distances of `topology`; `group[slot]` says which slots hang on one switch and
+/// so have the same distances to all others. `None` if there is none, or the network is too large to
+/// tell.
+pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
+    let mut seen = std::collections::HashMap::new();
+    let mut first: Vec<usize> = Vec::new();
+    let index: Vec<usize> = group
+        .iter()
+        .enumerate()
+        .map(|(slot, &g)| {
+            *seen.entry(g).or_insert_with(|| {
+                first.push(slot);
+                first.len() - 1
+            })
+        })
+        .collect();
+    if first.len() > LIMIT || !may_be_tree(topology, &first) {
+        return None;
+    }
+    let n = first.len();
+    let mut distances = Vec::with_capacity(n * n);
+    for &a in &first {
+        distances.extend(first.iter().map(|&b| topology.distance(a, b)));
+    }
+    let mut values: Vec<u64> = distances.clone();
+    // Slots of one group: any two of them show their distance.
+    let shared = (0..group.len()).find(|&slot| first[index[slot]] != slot);
+    values.extend(shared.map(|slot| topology.distance(first[index[slot]], slot)));
+    values.sort_unstable();
+    values.dedup();
+    values.retain(|&v| v > 0);
+    if values.is_empty() || values.len() > LEVELS {
+        return None;
+    }
+    let mut levels: Vec<Vec<u32>> = Vec::new();
+    for &v in values.iter().rev().skip(1) {
+        let mut class = vec![u32::MAX; n];
+        for a in 0..n {
+            if class[a] == u32::MAX {
+                for b in a..n {
+                    if distances[a * n + b] <= v {
+                        class[b] = a as u32;
+                    }
+                }
+            }
+        }
+        let equivalence = (0..n * n).all(|k| (distances[k] <= v) == (class[k / n] == class[k % n]));
+        if !equivalence {
+            return None;
+        }
+        levels.push(class);
+    }
+    let paths: Vec<Vec<u32>> =
+        index.iter().map(|&g| levels.iter().map(|class| class[g]).collect()).collect();
+    values.reverse();
+    let inner = levels.len();
+    Some(Tree::from_paths(&paths, &values)?.with_node_level(Some(inner)))
+}
+
+/// A quick look that sorts out tori and the like: of three distances the two largest are equal.
+fn may_be_tree(topology: &dyn Topology, first: &[usize]) -> bool {
+    let step = (first.len() / 24).max(1);
+    let sample: Vec<usize> = first.iter().copied().step_by(step).collect();
+    let Some((&a, others)) = sample.split_first() else { return false };
+    others.iter().all(|&b| {
+        others.iter().filter(|&&c| c != b).all(|&c| {
+            let mut sides =
+                [topology.distance(a, b), topology.distance(a, c), topology.distance(b, c)];
+            sides.sort_unstable();
+            sides[1] == sides[2]
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{NetworkGraph, parse};
+
+    /// The links of a topology as a graph, to be recognised again.
+    fn as_graph(spec: &str) -> NetworkGraph {
+        let topology = parse(spec).unwrap();
+        let network = topology.network().unwrap();
+        let mut links = Vec::new();
+        for v in 0..network.vertices() {
+            network.neighbours(v, &mut |other, _| {
+                if other > v {
+                    links.push((v as u32, other as u32, 1.0));
+                }
+            });
+        }
+        NetworkGraph::new(topology.slots(), network.vertices(), &links, spec.into()).unwrap()
+    }
+
+    #[test]
+    fn fat_trees_are_trees() {
+        for spec in ["fattree:4:3:2", "fattree:3:3", "fattree:8", "tree:2:2:2:2"] {
+            let (graph, original) = (as_graph(spec), parse(spec).unwrap());
+            let tree = graph.as_tree().unwrap_or_else(|| panic!("{spec}"));
+            for a in 0..graph.slots() {
+                for b in 0..graph.slots() {
+                    let want = original.distance(a, b);
+                    assert_eq!((tree.distance(a, b), graph.distance(a, b)), (want, want));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_spine_of_several_switches_is_a_tree() {
+        // Two leaves with two slots each, both on two spines.
+        let links: Vec<(u32, u32, f64)> =
+            [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6), (4, 7), (5, 7)]
+                .map(|(a, b)| (a, b, 1.0))
+                .to_vec();
+        let net = NetworkGraph::new(4, 8, &links, String::new()).unwrap();
+        assert_eq!(net.as_tree().unwrap().arity(), Some([2, 2].as_slice()));
+    }
+
+    #[test]
+    fn tori_and_dragonflies_are_not() {
+        for spec in ["torus:4x4", "mesh:5", "hypercube:3", "dragonfly:5x2x2"] {
+            assert!(as_graph(spec).as_tree().is_none(), "{spec}");
+        }
+    }
+}
