@@ -122,8 +122,7 @@ class Launch:
         if cluster.emulated:
             return self.facts["internode_bytes"]
         # All ranks are on one host here: the record's order and the given slots tell the rest.
-        order = json.loads(ask("export", "--store", store, "--to", "json"))
-        order = order.get("launch", order).get("process_of_task") or list(range(RANKS))
+        order = self.facts["process_of_task"] or list(range(RANKS))
         rank_host = [rank // PER_HOST if self.placement == "slot" else rank % HOSTS
                      for rank in range(RANKS)]
         host = [rank_host[process] for process in order]
