@@ -49,6 +49,7 @@ pub(super) fn man_page() -> Result<String> {
     man.render_name_section(&mut page).map_err(failed)?;
     man.render_synopsis_section(&mut page).map_err(failed)?;
     man.render_description_section(&mut page).map_err(failed)?;
+    page.extend(examples(&top, ".SH").bytes());
     for sub in top.get_subcommands() {
         let name = sub.get_name().to_uppercase();
         page.extend(format!(".SH \"{name} COMMAND\"\n").bytes());
@@ -59,6 +60,7 @@ pub(super) fn man_page() -> Result<String> {
         man.render_options_section(&mut part).map_err(failed)?;
         // The sections of the command become subsections of the page.
         page.extend(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").bytes());
+        page.extend(examples(sub, ".SS").bytes());
     }
     let mut rest = String::from(".SH ENVIRONMENT\n");
     for option in TABLE {
@@ -78,10 +80,22 @@ pub(super) fn man_page() -> Result<String> {
          of ranks. A record that cannot be read is moved to KEY.rkw.corrupt when the program is \
          recorded again.\n\
          .SH \"EXIT STATUS\"\n.TP\n0\nDone.\n.TP\n1\nNothing to gain, nothing found.\n.TP\n2\n\
-         Usage or I/O error.\n.PP\n'rankweave run' ends with the exit status of the launcher.\n",
+         Usage or I/O error.\n.PP\n\\&'rankweave run' ends with the exit status of the launcher.\n",
     );
     page.extend(rest.bytes());
     Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// The examples of a command, as they are in its help.
+fn examples(command: &clap::Command, heading: &str) -> String {
+    let Some(text) = command.get_before_long_help() else { return String::new() };
+    let text = text.to_string();
+    let lines = text.lines().skip_while(|line| !line.starts_with("  "));
+    let lines: Vec<String> = lines
+        .take_while(|line| line.starts_with("  "))
+        .map(|line| roff(line.trim_start_matches(' ')))
+        .collect();
+    format!("{heading} EXAMPLES\n.nf\n{}\n.fi\n", lines.join("\n"))
 }
 
 fn roff(text: &str) -> String {

@@ -36,9 +36,8 @@ pub struct Args {
     #[arg(hide_possible_values = true)]
     preset: String,
 
-    /// The algorithm; the default tries several and keeps the best
+    /// The algorithm; the default tries several and keeps the best. 'list' lists them
     #[arg(long, value_name = "NAME", default_value = "auto")]
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(algorithms()))]
     algorithm: String,
 
     /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc or mmc
@@ -89,9 +88,10 @@ pub struct Args {
     json: bool,
 }
 
-fn algorithms() -> Vec<clap::builder::PossibleValue> {
-    let values = mapping::registry().iter();
-    values.map(|m| clap::builder::PossibleValue::new(m.name()).help(m.source())).collect()
+/// Names of the algorithms and where each comes from.
+fn algorithms() -> String {
+    let names = mapping::registry().iter();
+    names.map(|m| format!("{:<26}{}\n", m.name(), m.source())).collect()
 }
 
 /// The summary; field names are those of the JSON.
@@ -112,6 +112,10 @@ struct Answer {
 
 impl Args {
     pub(super) fn execute(self) -> Result<Exit> {
+        if self.algorithm == "list" {
+            output::print(&algorithms())?;
+            return Ok(Exit::Done);
+        }
         let objective: Objective = self.objective.parse()?;
         let preset: Preset = self.preset.parse()?;
         let mapper = mapping::by_name(&self.algorithm)?;

@@ -48,7 +48,11 @@ Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
 const LONG_ABOUT: &str = "\
 Records which ranks of an MPI program talk to each other, and places them so that those that talk \
 much sit close in the machine. The program is not changed, recompiled or linked anew: a library is \
-preloaded into its processes.";
+preloaded into its processes.
+
+A task is a rank as the program sees it; a process is one as the launcher started it; a slot is a \
+place in the machine. Ranks are reordered by giving each task another process, without moving \
+anything.";
 
 /// Places the ranks of MPI programs by who talks to whom
 #[derive(Debug, Parser)]
@@ -59,7 +63,7 @@ preloaded into its processes.";
     before_long_help = EXAMPLES,
     long_about = LONG_ABOUT,
     after_help = "'rankweave COMMAND --help' explains a command, 'rankweave --help' starts with examples.",
-    after_long_help = "'rankweave COMMAND --help' explains a command.",
+    after_long_help = "'rankweave COMMAND --help' explains a command, 'rankweave env' lists the variables.",
     arg_required_else_help = true,
     disable_help_subcommand = true,
     max_term_width = 100

@@ -1,8 +1,11 @@
 //! The options of a launch as command line options, made from the table in [`crate::options`].
 
 use crate::error::Result;
-use crate::options::{Opt, Settings, TABLE};
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use crate::options::{Opt, Settings, TABLE, find};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+const HEADING: &str = "Options of the launch (also as environment variables)";
+const SHORT_VERBOSE: &str = "v";
 
 /// The options that were given: name and value.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +22,7 @@ fn arg(option: &'static Opt) -> Arg {
             "{}.\n\n{}\n\n[default: {}] [env: {}]",
             option.help, option.long, option.default, option.env
         ))
-        .help_heading("Options of the launch (also as environment variables)")
+        .help_heading(HEADING)
         .value_parser(clap::builder::StringValueParser::new())
         .num_args(1);
     if !option.choices.is_empty() {
@@ -29,14 +32,19 @@ fn arg(option: &'static Opt) -> Arg {
             .hide_possible_values(true);
     }
     if option.name == "verbose" {
-        arg = arg.short('v').num_args(0..=1).require_equals(true).default_missing_value("1");
+        arg = arg.num_args(0..=1).require_equals(true).default_missing_value("1");
     }
     arg
 }
 
 impl clap::Args for SettingsArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(TABLE.iter().map(arg))
+        let short = Arg::new(SHORT_VERBOSE)
+            .short('v')
+            .action(ArgAction::Count)
+            .help("The same as --verbose; -vv as --verbose=2")
+            .help_heading(HEADING);
+        command.args(TABLE.iter().map(arg)).arg(short)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -49,7 +57,14 @@ impl FromArgMatches for SettingsArgs {
         let given = |option: &'static Opt| {
             matches.get_one::<String>(option.name).map(|value| (option, value.clone()))
         };
-        Ok(SettingsArgs { given: TABLE.iter().filter_map(given).collect() })
+        let mut given: Vec<_> = TABLE.iter().filter_map(given).collect();
+        let count = matches.get_count(SHORT_VERBOSE).min(2);
+        if let (1.., Some(option)) = (count, find("verbose"))
+            && !given.iter().any(|(o, _)| o.name == option.name)
+        {
+            given.push((option, count.to_string()));
+        }
+        Ok(SettingsArgs { given })
     }
 
     fn update_from_arg_matches(

@@ -65,10 +65,16 @@ pub fn node_traffic(
         let (Some(from), Some(to)) = (node_of(i as usize), node_of(j as usize)) else { continue };
         let add = |sum: &mut u64| *sum = sum.saturating_add(traffic.bytes);
         if from == to {
-            nodes.get_mut(from).map(|n| add(&mut n.inside));
+            if let Some(node) = nodes.get_mut(from) {
+                add(&mut node.inside);
+            }
         } else {
-            nodes.get_mut(from).map(|n| add(&mut n.sent));
-            nodes.get_mut(to).map(|n| add(&mut n.received));
+            if let Some(node) = nodes.get_mut(from) {
+                add(&mut node.sent);
+            }
+            if let Some(node) = nodes.get_mut(to) {
+                add(&mut node.received);
+            }
         }
     }
     nodes

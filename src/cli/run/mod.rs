@@ -41,6 +41,7 @@ The exit code is that of the launcher.";
 /// Run an MPI launch: record it, or place its ranks by what was recorded
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
+#[command(override_usage = "rankweave run [OPTIONS] -- LAUNCHER [ARGS…]")]
 pub struct Args {
     #[command(flatten)]
     settings: SettingsArgs,

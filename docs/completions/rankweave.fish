@@ -1,0 +1,176 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_rankweave_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_rankweave_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_rankweave_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_rankweave_using_subcommand
+    set -l cmd (__fish_rankweave_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c rankweave -n "__fish_rankweave_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_needs_command" -s V -l version -d 'Print version'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "run" -d 'Run an MPI launch: record it, or place its ranks by what was recorded'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "show" -d 'Show a summary and a heat map of a matrix'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "report" -d 'Write a report of a record as one self-contained HTML file'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "map" -d 'Compute a mapping of tasks to slots, without running anything'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "eval" -d 'Compute all metrics of a mapping'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show a topology: its levels and distances'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Keep a matrix of another tool in the store'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l mode -d 'What to do: auto, record, reorder, shuffle or off' -r -f -a "auto\t''
+record\t''
+reorder\t''
+shuffle\t''
+off\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l store -d 'Directory where matrices are kept between launches' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name under which the matrix of this program is kept' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
+model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
+1\t''
+2\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do not execute it'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l kind -d 'Which kinds of traffic to show' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l color -d 'When to use colours: auto, always or never' -r -f -a "auto\t'On a terminal that has them, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l width -d 'Width of the heat map in characters [default: that of the terminal]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l json -d 'Print the figures as JSON instead'
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l no-map -d 'Leave the heat map out'
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l html -d 'The file to write; - is standard output' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l kind -d 'Which kinds of traffic' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s t -l topology -d 'The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l slots -d 'The slots that may be used, in the order the launcher fills them: a file or a list' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l kind -d 'Which kinds of traffic count' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l preset -d 'How much effort to spend: fast, default or strong' -r -f -a "fast\t''
+default\t''
+strong\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; the default tries several and keeps the best. \'list\' lists them' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc or mmc' -r -f -a "hop-bytes\t''
+total-hops\t''
+sum-com\t''
+max-com\t''
+mc\t''
+mmc\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l fix -d 'Tasks that must be on a certain slot, such as 0=0,3=17' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'Tasks that share a slot, on average, when there are more tasks than slots' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the heaviest pair\'s traffic (0 to 1)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time and take the best so far; also 500ms, 2m [default: no limit]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; the answer does not depend on it [default: one for each core]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s o -l out -d 'Write the mapping to this file [default: standard output, unless --json]' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l json -d 'Print the summary as JSON to standard output'
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s t -l topology -d 'The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l slots -d 'The slots that may be used, in the order the launcher fills them: a file or a list' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l kind -d 'Which kinds of traffic count' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l objective -d 'Print this one only: hop-bytes, total-hops, sum-com, max-com, mc or mmc' -r -f -a "hop-bytes\t''
+total-hops\t''
+sum-com\t''
+max-com\t''
+mc\t''
+mmc\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Print the metrics as JSON; those of links are null where the topology has no links'
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this XML file of hwloc (lstopo --of xml FILE)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print it as JSON, with the distances of all pairs up to 64 slots'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l json -d 'Print the list as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format, if its content does not tell' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
+mtx\t'MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R'
+csv\t'src,dst,bytes,messages for spreadsheets, pandas, R'
+prof\t'profiles of Open MPI\'s monitoring (cat mon.*.prof)'
+eagermap\t'symmetric CSV with the first task on the last line, for EagerMap'
+treematch\t'dense matrix of bytes (.mat) for TreeMatch, TopoMatch'
+scotch\t'undirected Scotch source graph (.grf)'
+metis\t'undirected METIS graph for KaHIP, VieM, KaMinPar, METIS'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l to -d 'The format' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
+mtx\t'MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R'
+csv\t'src,dst,bytes,messages for spreadsheets, pandas, R'
+eagermap\t'symmetric CSV with the first task on the last line, for EagerMap'
+treematch\t'dense matrix of bytes (.mat) for TreeMatch, TopoMatch'
+scotch\t'undirected Scotch source graph (.grf)'
+metis\t'undirected METIS graph for KaHIP, VieM, KaMinPar, METIS'
+npz\t'NumPy archive: scipy.sparse.load_npz gives the matrix of bytes'
+png\t'heat map as PNG picture'
+svg\t'heat map as SVG drawing'
+rankfile\t'rank file of Open MPI 4: mpirun --rankfile FILE'
+prrte\t'rank file of Open MPI 5: mpirun --map-by rankfile:file=FILE'
+mpich-rankmap\t'options -hosts and -rankmap of MPICH 5: mpiexec $(cat FILE) -n N'
+hydra\t'host file of MPICH and Intel MPI: mpiexec -f FILE'
+slurm\t'host file of Slurm: SLURM_HOSTFILE=FILE srun --distribution=arbitrary'
+cray\t'MPICH_RANK_ORDER of Cray MPICH: MPICH_RANK_REORDER_METHOD=3'
+scotch-map\t'Scotch mapping (.map): the process of each task'
+scotch-tgt\t'Scotch target architecture (.tgt) of the recorded launch, if it is regular'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l kind -d 'Which kinds of traffic' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s o -l out -d 'The file to write [default: standard output]' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l mapping -d 'For rank orders: the process of each task, one a line [default: the best order found]' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l as-launched -d 'For rank orders: the order of the recorded launch'
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l json -d 'Print the list as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -s h -l help -d 'Print help'
+complete -c rankweave -n "__fish_rankweave_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
