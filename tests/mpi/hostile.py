@@ -206,14 +206,16 @@ def strangers(tool, results):
             problems.append(f"standard error {with_it.err[:200]!r}")
         results.add(f"preloaded into {shlex.join(program)}", problems)
 
-    ratio, base, wall = startup(plain, loaded)
-    if ratio > STARTUP_LIMIT:  # a second opinion, should the machine have been busy
-        ratio = min(ratio, startup(plain, loaded)[0])
+    for _ in range(3):  # further opinions, should the machine be busy
+        ratio, base, wall = startup(plain, loaded)
+        if min(ratio, wall) <= STARTUP_LIMIT:
+            break
     print(f"start-up of /bin/true with the library: {ratio:.2f} times the {base * 1000:.2f} ms of "
           f"processor time without it, {wall:.2f} times the wall time (medians of {STARTUP_RUNS} "
           "each, interleaved)")
-    results.add("start-up of /bin/true", [] if ratio <= STARTUP_LIMIT else
-                [f"{ratio:.2f} times as long, limit {STARTUP_LIMIT}"])
+    results.add("start-up of /bin/true", [] if min(ratio, wall) <= STARTUP_LIMIT else
+                [f"{ratio:.2f} times the processor time, {wall:.2f} times the wall time, limit "
+                 f"{STARTUP_LIMIT}"])
 
 
 def startup(plain, loaded):
