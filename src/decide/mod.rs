@@ -6,7 +6,7 @@
 mod wording;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::mapping::{Auto, Budget, Mapper, Problem};
+use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};
 use crate::matrix::CommMatrix;
 use crate::metrics;
 use crate::topology::Topology;
@@ -51,6 +51,9 @@ pub struct Decision {
     pub reason: String,
 }
 
+/// Above this number of tasks the preset `fast` is used.
+const LARGE: usize = 65_536;
+
 /// Chooses the process of every task.
 ///
 /// `slot_of_process[k]` is the slot of the process with launcher rank `k`; all slots differ.
@@ -70,7 +73,10 @@ pub fn decide(
         .advise("a matrix that was recorded with this number of ranks"));
     }
     let graph = matrix.affinity();
-    let mut builder = Problem::builder(&graph, topology).slots(slot_of_process).seed(options.seed);
+    // Jobs of this size wait for the answer inside MPI_Init.
+    let preset = if tasks > LARGE { Preset::Fast } else { Preset::Default };
+    let mut builder =
+        Problem::builder(&graph, topology).slots(slot_of_process).seed(options.seed).preset(preset);
     for &task in &options.fixed {
         let Some(&slot) = slot_of_process.get(task as usize) else {
             return Err(Error::new(

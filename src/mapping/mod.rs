@@ -48,3 +48,6 @@ pub trait Mapper: Send + Sync {
     /// (a tree algorithm on a torus); the message says to what it applies.
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome>;
 }
+
+#[cfg(test)]
+mod tests;

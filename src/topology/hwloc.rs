@@ -21,6 +21,9 @@ const DIVISIONS: [(&str, &str); 7] = [
     ("Group", "group"),
 ];
 
+/// Groups within more groups than this are left out; hwloc makes two or three.
+const MAX_GROUPS: usize = 8;
+
 /// More nodes than this in an XML text are refused; hwloc writes about ten per PU.
 const MAX_NODES: u32 = 4_000_000;
 
@@ -57,9 +60,15 @@ impl Machine {
             let mut by_depth: Vec<Vec<CpuSet>> = Vec::new();
             for object in objects.iter().filter(|object| type_of(object) == kind) {
                 let depth = match kind {
-                    "Group" => object.ancestors().skip(1).filter(|a| type_of(a) == kind).count(),
+                    "Group" => {
+                        let outer = object.ancestors().skip(1).filter(|a| type_of(a) == kind);
+                        outer.take(MAX_GROUPS).count()
+                    }
                     _ => 0,
                 };
+                if depth == MAX_GROUPS {
+                    continue;
+                }
                 let set = pus_of(object).ok_or_else(|| {
                     refuse(format!("the PU set of a {kind} is not a list of hexadecimal words"))
                 })?;
@@ -181,6 +190,13 @@ mod tests {
     fn version_3_puts_infos_elsewhere() {
         let m = machine("hwloc3-2package-8core.xml");
         assert_eq!(m.level_names(), ["package", "core"]);
+    }
+
+    #[test]
+    fn version_1_puts_cores_below_domains() {
+        let m = machine("hwloc1-2package-4numa-16core.xml");
+        assert_eq!(m.level_names(), ["package", "numa", "core"]);
+        assert_eq!(path(&m, "31"), [1, 3, 15]);
     }
 
     #[test]

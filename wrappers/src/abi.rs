@@ -81,11 +81,12 @@ pub enum Kind {
     Op,
     Win,
     Request,
+    Group,
 }
 
 /// Calls a conversion function of the MPI library, looked up once per kind.
-fn convert(kind: Kind, names: [&'static CStr; 5], fortran: c_int) -> Option<usize> {
-    static KNOWN: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+fn convert(kind: Kind, names: [&'static CStr; 6], fortran: c_int) -> Option<usize> {
+    static KNOWN: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
     let mut address = KNOWN[kind as usize].load(Ordering::Relaxed);
     if address == 0 {
         address = library::symbol(names[kind as usize]);
@@ -102,13 +103,13 @@ fn convert(kind: Kind, names: [&'static CStr; 5], fortran: c_int) -> Option<usiz
     })
 }
 
-/// Asks the MPI library for the Fortran handle of a communicator.
-fn comm_number(name: &CStr, comm: usize) -> Option<c_int> {
+/// Asks the MPI library for the Fortran handle of a handle.
+fn number_of(name: &CStr, handle: usize) -> Option<c_int> {
     let address = library::symbol(name);
     // SAFETY: the function takes a handle (a pointer) and returns an MPI_Fint.
     (address != 0).then(|| unsafe {
         let function: unsafe extern "C" fn(usize) -> c_int = std::mem::transmute(address);
-        function(comm)
+        function(handle)
     })
 }
 
@@ -137,10 +138,12 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const FORTRAN_CALLS_C: bool;
     /// MPI_COMM_WORLD in Fortran.
     const FORTRAN_WORLD: c_int;
-    /// The C handle of a Fortran one; `kind` is Comm, Type, Op, Win or Request.
+    /// The C handle of a Fortran one; of some kind.
     fn from_fortran<H: Handle>(kind: Kind, fortran: c_int) -> H;
     /// The Fortran handle of a communicator.
     fn comm_to_fortran(comm: Self::Comm) -> c_int;
+    /// The Fortran handle of a group.
+    fn group_to_fortran(group: Self::Group) -> c_int;
     /// What a value of MPI_Topo_test means.
     fn topology_kind(status: c_int) -> Option<TopologyKind>;
     fn comm_world() -> Self::Comm;
@@ -186,11 +189,15 @@ impl Abi for OpenMpi {
             c"PMPI_Op_f2c",
             c"PMPI_Win_f2c",
             c"PMPI_Request_f2c",
+            c"PMPI_Group_f2c",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(0) as u64)
     }
     fn comm_to_fortran(comm: PointerHandle) -> c_int {
-        comm_number(c"PMPI_Comm_c2f", comm.0).unwrap_or(0)
+        number_of(c"PMPI_Comm_c2f", comm.0).unwrap_or(0)
+    }
+    fn group_to_fortran(group: PointerHandle) -> c_int {
+        number_of(c"PMPI_Group_c2f", group.0).unwrap_or(0)
     }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 1, 2, 3)
@@ -253,6 +260,9 @@ impl Abi for Mpich {
     }
     fn comm_to_fortran(comm: IntHandle) -> c_int {
         comm.0
+    }
+    fn group_to_fortran(group: IntHandle) -> c_int {
+        group.0
     }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 2, 1, 3)
@@ -317,11 +327,15 @@ impl Abi for Standard {
             c"PMPI_Op_fromint",
             c"PMPI_Win_fromint",
             c"PMPI_Request_fromint",
+            c"PMPI_Group_fromint",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(fortran as usize) as u64)
     }
     fn comm_to_fortran(comm: PointerHandle) -> c_int {
-        comm_number(c"PMPI_Comm_toint", comm.0).unwrap_or(comm.0 as c_int)
+        number_of(c"PMPI_Comm_toint", comm.0).unwrap_or(comm.0 as c_int)
+    }
+    fn group_to_fortran(group: PointerHandle) -> c_int {
+        number_of(c"PMPI_Group_toint", group.0).unwrap_or(group.0 as c_int)
     }
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         topology_kind(status, 211, 212, 213)

@@ -174,6 +174,7 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
     unsafe {
         let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
     }
+    world::set_order(&plan.process_of_task);
     world::replace::<A>(Some(comm));
     true
 }
@@ -271,12 +272,12 @@ fn finish<A: Abi>() -> Option<()> {
             Some(())
         });
     }
-    let replaced = world::replacement::<A>();
-    world::replace::<A>(None);
-    slots::set_level(slots::Level::Off);
-    if let Some(comm) = replaced {
+    // While it is freed the callbacks of its attributes still see it as the world.
+    if let Some(comm) = world::replacement::<A>() {
         crate::special::free::<A>(comm);
     }
+    world::replace::<A>(None);
+    slots::set_level(slots::Level::Off);
     crate::special::free::<A>(private.comm);
     Some(())
 }

@@ -126,6 +126,8 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, complete: bool) -> (Pla
         }
         options::Mode::Auto | options::Mode::Reorder if usable => plan.mode = Mode::Reorder,
         options::Mode::Auto => {}
+        // Why nothing can be loaded was said already.
+        options::Mode::Reorder if keeper.store.is_none() => {}
         options::Mode::Reorder => message::line(&format!(
             "nothing to reorder by is stored for {}; this launch records",
             keeper.key

@@ -77,6 +77,9 @@ functions! {
     group_free = c"PMPI_Group_free"(group: *mut A::Group);
     /// MPI_Group_size.
     group_size = c"PMPI_Group_size"(group: A::Group, size: *mut c_int);
+    /// MPI_Group_incl.
+    group_incl = c"PMPI_Group_incl"(
+        group: A::Group, count: c_int, ranks: *const c_int, new: *mut A::Group);
     /// MPI_Group_translate_ranks.
     group_translate_ranks = c"PMPI_Group_translate_ranks"(
         from: A::Group, count: c_int, ranks: *const c_int, to: A::Group, out: *mut c_int);

@@ -146,6 +146,69 @@ pub unsafe extern "C" fn errhandler_create<A: Abi>(
     }
 }
 
+/// A new attribute key whose callbacks see MPI_COMM_WORLD as such.
+unsafe fn create_keyval<A: Abi>(
+    entry: usize,
+    copy: *mut c_void,
+    delete: *mut c_void,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> c_int {
+    // SAFETY: trampolines have the same prototypes as the program's functions.
+    unsafe {
+        let next: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_void) -> c_int =
+            slots::next(entry);
+        let copy = crate::trampoline::for_copy::<A>(copy);
+        next(copy, crate::trampoline::for_delete::<A>(delete), keyval, extra)
+    }
+}
+
+/// `MPI_Comm_create_keyval`
+pub unsafe extern "C" fn comm_create_keyval<A: Abi>(
+    copy: *mut c_void,
+    delete: *mut c_void,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { create_keyval::<A>(index::MPI_COMM_CREATE_KEYVAL, copy, delete, keyval, extra) }
+}
+
+/// `MPI_Keyval_create`
+pub unsafe extern "C" fn keyval_create<A: Abi>(
+    copy: *mut c_void,
+    delete: *mut c_void,
+    keyval: *mut c_int,
+    extra: *mut c_void,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { create_keyval::<A>(index::MPI_KEYVAL_CREATE, copy, delete, keyval, extra) }
+}
+
+/// `MPI_Group_from_session_pset`: the group of `mpi://WORLD` is in the order of the tasks.
+pub unsafe extern "C" fn group_from_session_pset<A: Abi>(
+    session: usize,
+    name: *const c_char,
+    group: *mut A::Group,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype; a session handle is
+    // an int or a pointer, both travel in one register.
+    unsafe {
+        let next: unsafe extern "C" fn(usize, *const c_char, *mut A::Group) -> c_int =
+            slots::next(index::MPI_GROUP_FROM_SESSION_PSET);
+        let code = next(session, name, group);
+        if code == 0 && !name.is_null() && is_world_set(std::ffi::CStr::from_ptr(name)) {
+            crate::world::order_group::<A>(group);
+        }
+        code
+    }
+}
+
+/// True for the name of the process set of all processes (MPI-4.0, section 11.3.2).
+pub fn is_world_set(name: &std::ffi::CStr) -> bool {
+    name.to_bytes().eq_ignore_ascii_case(b"mpi://WORLD")
+}
+
 /// `MPI_Start`
 pub unsafe extern "C" fn start<A: Abi>(request: *mut A::Request) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.

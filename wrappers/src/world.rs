@@ -1,7 +1,9 @@
 //! The world the program sees: MPI_COMM_WORLD, or the reordered communicator in its place.
 
 use crate::abi::{Abi, Handle};
+use crate::pmpi::pmpi;
 use libc::c_int;
+use parking_lot::RwLock;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Bits of the replacement; 0 = the world is not replaced.
@@ -26,6 +28,36 @@ pub fn replacement<A: Abi>() -> Option<A::Comm> {
     match REPLACEMENT.load(Ordering::Acquire) {
         0 => None,
         bits => Some(A::Comm::from_bits(bits)),
+    }
+}
+
+/// Process of each task, while the world is replaced.
+static ORDER: RwLock<Vec<c_int>> = RwLock::new(Vec::new());
+
+/// Remembers the order of the replaced world, for groups that are made without a communicator.
+pub fn set_order(process_of_task: &[u32]) {
+    *ORDER.write() = process_of_task.iter().map(|&p| p as c_int).collect();
+}
+
+/// Replaces a group of all processes in launcher order by one in the order of the tasks.
+///
+/// # Safety
+/// `group` holds a group that was just made and belongs to the caller.
+pub unsafe fn order_group<A: Abi>(group: *mut A::Group) {
+    let order = ORDER.read();
+    let mpi = pmpi::<A>();
+    // SAFETY: a valid group; the ranks are a permutation of it.
+    unsafe {
+        let (mut size, mut ordered) = (0, *group);
+        if mpi.group_size(*group, &raw mut size) != 0
+            || order.is_empty()
+            || order.len() != size as usize
+            || mpi.group_incl(*group, size, order.as_ptr(), &raw mut ordered) != 0
+        {
+            return;
+        }
+        let _ = mpi.group_free(group);
+        *group = ordered;
     }
 }
 

@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::work::{Csr, Rng};
+use crate::mapping::work::{Csr, Rng, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub(crate) fn cluster(
     const NONE: u32 = u32::MAX;
     let n = graph.len();
     let mut order = Vec::new();
-    rng.permutation(n, &mut order);
+    visiting_order(n, rng, &mut order);
     // Cluster of a vertex = its leader's id; size and members are kept at the leader.
     let mut leader = vec![NONE; n];
     let mut size = graph.sizes.clone();

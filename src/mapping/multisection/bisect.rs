@@ -35,6 +35,10 @@ impl Bisector {
         Bisector { effort, fm: Fm::default(), queue: GainHeap::default() }
     }
 
+    pub(crate) fn effort(&self) -> BisectEffort {
+        self.effort
+    }
+
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
     pub(crate) fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection {
         let mut best = self.multilevel(graph, target, None, rng);
@@ -102,16 +106,20 @@ impl Bisector {
         let limits = self.limits(coarsest, target, levels.is_empty());
         let mut b = if given.is_some() {
             let mut b = Bisection::new(coarsest, sides);
-            self.fm.refine(coarsest, &mut b, limits);
+            self.fm.refine(coarsest, &mut b, limits, |_| true);
             b
         } else {
             self.first(coarsest, limits, rng)
         };
-        while let Some((_, of)) = levels.pop() {
+        while let Some((coarse, of)) = levels.pop() {
+            // Only what lies in a cluster at the cut can lie at the cut.
+            let cut: Vec<bool> = (0..coarse.len())
+                .map(|c| coarse.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
+                .collect();
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
-            self.fm.refine(finer, &mut b, limits);
+            self.fm.refine(finer, &mut b, limits, |v| cut[of[v] as usize]);
         }
         if b.size[0] != target {
             force_balance(graph, &mut b, target);
@@ -123,7 +131,7 @@ impl Bisector {
         let mut best: Option<((i64, i64), Bisection)> = None;
         for _ in 0..self.effort.growings.max(1) {
             let mut b = grow(graph, limits.target, &mut self.queue, rng);
-            self.fm.refine(graph, &mut b, limits);
+            self.fm.refine(graph, &mut b, limits, |_| true);
             let excess = ((b.size[0] - limits.target).abs() - limits.allowed).max(0);
             let key = (excess, b.cut);
             if best.as_ref().is_none_or(|(k, _)| key < *k) {

@@ -5,36 +5,64 @@
 //! Sparse Quadratic Assignment", SEA 2017). Every group is filled exactly; groups may differ in
 //! size, as on machines where the scheduler gave parts of nodes.
 
-use super::Bisector;
+use super::{BisectEffort, Bisector};
 use crate::mapping::work::{Csr, Rng, TreePlaces};
 
-/// Places the vertices of `graph` on all places; both must be of equal number.
+/// Smallest part that is worth a thread of its own.
+const THREAD_FROM: usize = 8192;
+
+/// Places the vertices of `graph` on all places; both must be of equal number. The answer does not
+/// depend on the number of threads.
 ///
 /// Returns for every vertex its index into the sorted order of `places`.
+pub(crate) fn multisect_in_threads(
+    graph: &Csr,
+    places: &TreePlaces,
+    bisector: &mut Bisector,
+    rng: &Rng,
+    threads: usize,
+) -> Vec<u32> {
+    let members: Vec<u32> = (0..graph.len() as u32).collect();
+    let mut task_at = vec![0u32; graph.len()];
+    let run = Run { places, effort: bisector.effort(), rng };
+    run.group(graph, members, 0, 0, &mut task_at, bisector, threads);
+    let mut answer = vec![0u32; graph.len()];
+    for (k, &task) in task_at.iter().enumerate() {
+        answer[task as usize] = k as u32;
+    }
+    answer
+}
+
+/// [`multisect_in_threads`] with one thread.
 pub(crate) fn multisect(
     graph: &Csr,
     places: &TreePlaces,
     bisector: &mut Bisector,
     rng: &Rng,
 ) -> Vec<u32> {
-    let mut answer = vec![0u32; graph.len()];
-    let members: Vec<u32> = (0..graph.len() as u32).collect();
-    let mut run = Run { places, bisector, rng, answer: &mut answer };
-    run.group(graph, &members, 0, 0);
-    answer
+    multisect_in_threads(graph, places, bisector, rng, 1)
 }
 
 struct Run<'a> {
     places: &'a TreePlaces,
-    bisector: &'a mut Bisector,
+    effort: BisectEffort,
     rng: &'a Rng,
-    answer: &'a mut [u32],
 }
 
 impl Run<'_> {
     /// Splits `graph` (its vertices are the tasks `members`) among the places from `lo` on, which
-    /// are one group above `level`.
-    fn group(&mut self, graph: &Csr, members: &[u32], lo: usize, mut level: usize) {
+    /// are one group above `level`; `out[k]` becomes the task at place `lo + k`.
+    #[allow(clippy::too_many_arguments)]
+    fn group(
+        &self,
+        graph: &Csr,
+        members: Vec<u32>,
+        lo: usize,
+        mut level: usize,
+        out: &mut [u32],
+        bisector: &mut Bisector,
+        threads: usize,
+    ) {
         let hi = lo + members.len();
         let mut ends = vec![hi];
         while level < self.places.shifts.len() {
@@ -46,19 +74,27 @@ impl Run<'_> {
         }
         let single = ends.len() == members.len();
         if ends.len() <= 1 || single {
-            for (k, &task) in members.iter().enumerate() {
-                self.answer[task as usize] = (lo + k) as u32;
-            }
+            out.copy_from_slice(&members);
             return;
         }
-        self.split(graph, members, lo, &ends, level);
+        self.split(graph, members, lo, &ends, level, out, bisector, threads);
     }
 
     /// Splits among the children that end at `ends` by bisecting their list.
-    fn split(&mut self, graph: &Csr, members: &[u32], lo: usize, ends: &[usize], level: usize) {
+    #[allow(clippy::too_many_arguments)]
+    fn split(
+        &self,
+        graph: &Csr,
+        members: Vec<u32>,
+        lo: usize,
+        ends: &[usize],
+        level: usize,
+        out: &mut [u32],
+        bisector: &mut Bisector,
+        threads: usize,
+    ) {
         let (Some(&hi), true) = (ends.last(), ends.len() > 1) else {
-            self.group(graph, members, lo, level);
-            return;
+            return self.group(graph, members, lo, level, out, bisector, threads);
         };
         let middle = lo + (hi - lo) / 2;
         let mut cut = ends.partition_point(|&e| e <= middle).max(1);
@@ -68,14 +104,31 @@ impl Run<'_> {
         let cut = cut.min(ends.len() - 1);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
-        let b = self.bisector.bisect(graph, (at - lo) as i64, &mut rng);
+        let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
         let mut local = vec![u32::MAX; graph.len()];
-        for (side, start, ends) in [(0, lo, &ends[..cut]), (1, at, &ends[cut..])] {
+        let [(sub_0, tasks_0), (sub_1, tasks_1)] = [0, 1].map(|side| {
             let chosen: Vec<u32> =
                 (0..graph.len() as u32).filter(|&v| b.side[v as usize] == side).collect();
             let tasks: Vec<u32> = chosen.iter().map(|&v| members[v as usize]).collect();
-            let sub = graph.subgraph(&chosen, &mut local);
-            self.split(&sub, &tasks, start, ends, level);
+            (graph.subgraph(&chosen, &mut local), tasks)
+        });
+        drop((local, b, members));
+        let (out_0, out_1) = out.split_at_mut(at - lo);
+        let (ends_0, ends_1) = ends.split_at(cut);
+        if threads > 1 && hi - lo >= THREAD_FROM {
+            let half = threads / 2;
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut own = Bisector::new(self.effort);
+                    self.split(&sub_1, tasks_1, at, ends_1, level, out_1, &mut own, half);
+                });
+                let rest = threads - half;
+                self.split(&sub_0, tasks_0, lo, ends_0, level, out_0, bisector, rest);
+            });
+        } else {
+            self.split(&sub_0, tasks_0, lo, ends_0, level, out_0, bisector, 1);
+            drop(sub_0);
+            self.split(&sub_1, tasks_1, at, ends_1, level, out_1, bisector, 1);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The portfolio itself.
 
+use super::other::{lower_largest, value};
 use super::symmetry::{align_grid, align_tree};
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
 use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
-use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
-use crate::mapping::work::Lookup;
-use crate::mapping::{Budget, Mapper, Outcome, Preset, Problem};
+use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect_in_threads};
+use crate::mapping::work::with_distance;
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -45,30 +46,79 @@ impl Mapper for Auto {
         }
         let Some(first) = first else { return Ok(given) };
         let best = if lowest == prepared.least() {
-            Outcome::new(problem, first.place_of)
+            first.place_of
         } else {
-            Outcome::new(problem, polish(&prepared, first.place_of, &effort, budget))
+            polish(&prepared, first.place_of, &effort, budget)
         };
-        Ok(if best.hop_bytes < given.hop_bytes { best.with("chosen", first.name) } else { given })
+        let best = Outcome::new(problem, prepared.by_task(best));
+        let best = best.with("chosen", first.name);
+        match problem.objective() {
+            Objective::HopBytes | Objective::SumCom => {
+                Ok(if best.hop_bytes < given.hop_bytes { best } else { given })
+            }
+            _ => Ok(best_for_objective(&prepared, given, best, budget)),
+        }
     }
+}
+
+/// The best of the given order, the hop-bytes answer and what the objective's own search makes.
+fn best_for_objective(
+    prepared: &Prepared<'_, '_>,
+    given: Outcome,
+    hop_bytes: Outcome,
+    budget: &mut Budget,
+) -> Outcome {
+    let problem = prepared.problem;
+    let mut list = Vec::new();
+    match problem.objective() {
+        Objective::MaxCom => {
+            for (start, name) in [
+                (&hop_bytes, "largest pair lowered"),
+                (&given, "given order, largest pair lowered"),
+            ] {
+                let start = prepared.by_vertex(start.place_of_task.clone());
+                let place_of = prepared.by_task(lower_largest(prepared, start));
+                list.push(Outcome::new(problem, place_of).with("chosen", name));
+            }
+        }
+        Objective::Mc | Objective::Mmc => {
+            for name in ["umpa-mc", "umpa-mmc"] {
+                if let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget)) {
+                    list.push(outcome.with("chosen", name));
+                }
+            }
+        }
+        _ => {}
+    }
+    let mut best = given;
+    let mut lowest = value(problem, &best.slot_of_task);
+    for outcome in std::iter::once(hop_bytes).chain(list) {
+        let cost = value(problem, &outcome.slot_of_task);
+        if cost.is_some_and(|c| lowest.is_none_or(|l| c < l)) {
+            lowest = cost;
+            best = outcome;
+        }
+    }
+    best
 }
 
 fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> Vec<Candidate> {
     let mut list = Vec::new();
     let problem = prepared.problem;
     let full = problem.places().len() == prepared.graph.len();
-    if full && let Some(shape) = detect(&prepared.graph) {
+    if let Some(shape) = detect(&prepared.graph) {
         if let Some(tree) = &prepared.tree
             && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
         {
-            align_tree(problem, tree, &mut sorted);
+            align_tree(prepared, tree, &mut sorted);
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             list.push(Candidate { name: "grid in boxes", place_of });
         }
-        if let Some(machine) = problem.topology().as_grid()
+        if full
+            && let Some(machine) = problem.topology().as_grid()
             && let Some(mut slots) = place_on_grid(&shape, machine)
         {
-            align_grid(problem, machine, &mut slots);
+            align_grid(prepared, machine, &mut slots);
             if let Some(place_of) = prepared.places_of_slots(&slots) {
                 list.push(Candidate { name: "grid on grid", place_of });
             }
@@ -79,32 +129,30 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
         }
     }
     if let Some(tree) = &prepared.tree
-        && full
         && !budget.expired()
     {
+        let threads = budget.threads();
         let mut bisector = Bisector::new(effort.bisect);
-        let mut sorted = multisect(&prepared.graph, tree, &mut bisector, &prepared.rng);
-        align_tree(problem, tree, &mut sorted);
+        let (graph, rng) = (&prepared.graph, &prepared.rng);
+        let mut sorted = multisect_in_threads(graph, tree, &mut bisector, rng, threads);
+        align_tree(prepared, tree, &mut sorted);
         let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
         list.push(Candidate { name: "multisection", place_of });
     }
-    if prepared.tree.is_none() && full && !budget.expired() {
-        let places: Vec<u32> = (0..problem.places().len() as u32).collect();
+    if prepared.tree.is_none() && !budget.expired() {
         let halves = match problem.topology().as_grid() {
             Some(grid) => Halves::Grid(grid, problem.places()),
             None => Halves::Distances,
         };
         let mut bisector = Bisector::new(effort.bisect);
         let (graph, rng) = (&prepared.graph, &prepared.rng);
-        let place_of = match &prepared.lookup {
-            Lookup::Tree(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-            Lookup::Table(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-            Lookup::Asked(d) => dual_bisect(graph, &places, d, &halves, &mut bisector, rng),
-        };
+        let place_of = with_distance!(&prepared.lookup, d => {
+            dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
+        });
         list.push(Candidate { name: "dual recursive bisection", place_of });
     }
     if list.is_empty() {
-        let place_of = problem.identity_places();
+        let place_of = prepared.by_vertex(problem.identity_places());
         list.push(Candidate { name: "given order, refined", place_of });
     }
     list

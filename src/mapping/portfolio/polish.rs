@@ -5,7 +5,13 @@ use crate::mapping::Budget;
 use crate::mapping::refinement::{
     Annealing, ListNear, Near, Placement, TreeNear, anneal, cost, swap_search,
 };
-use crate::mapping::work::{Distance, Lookup};
+use crate::mapping::work::{Distance, Lookup, with_distance};
+
+/// Places near a place that local search tries.
+const WIDTH: usize = 8;
+
+/// Up to this many places, the nearest are found by looking at all pairs.
+const SCAN_LIMIT: usize = 2048;
 
 /// Swaps, then anneals from there, then swaps again; returns the best of the states between.
 pub(crate) fn polish(
@@ -14,24 +20,20 @@ pub(crate) fn polish(
     effort: &Effort,
     budget: &Budget,
 ) -> Vec<u32> {
-    match (&prepared.lookup, &prepared.tree) {
-        (Lookup::Tree(d), Some(tree)) => {
-            run(prepared, d, &TreeNear::new(tree), place_of, effort, budget)
-        }
-        (Lookup::Tree(d), None) => {
-            let near = ListNear::scan(d, prepared.problem.places().len(), 8);
-            run(prepared, d, &near, place_of, effort, budget)
-        }
-        (Lookup::Table(d), _) => {
-            let near = ListNear::scan(d, prepared.problem.places().len(), 8);
-            run(prepared, d, &near, place_of, effort, budget)
-        }
-        (Lookup::Asked(d), _) if prepared.problem.places().len() <= 8192 => {
-            let near = ListNear::scan(d, prepared.problem.places().len(), 8);
-            run(prepared, d, &near, place_of, effort, budget)
-        }
-        (Lookup::Asked(_), _) => place_of,
+    let places = prepared.problem.places();
+    if let (Lookup::Tree(d), Some(tree)) = (&prepared.lookup, &prepared.all) {
+        return run(prepared, d, &TreeNear::new(tree), place_of, effort, budget);
     }
+    with_distance!(&prepared.lookup, d => {
+        let near = if places.len() <= SCAN_LIMIT {
+            ListNear::scan(d, places.len(), WIDTH)
+        } else if let Some(network) = prepared.problem.topology().network() {
+            ListNear::search(network, places, WIDTH)
+        } else {
+            return place_of;
+        };
+        run(prepared, d, &near, place_of, effort, budget)
+    })
 }
 
 fn run<D: Distance, N: Near>(

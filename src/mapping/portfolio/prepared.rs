@@ -1,14 +1,27 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
+use super::choose::choose_places;
 use crate::mapping::refinement::cost;
-use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, lookup};
+use crate::mapping::work::{
+    Csr, Lookup, Rng, Scale, TreePlaces, breadth_first_order, lookup, with_distance,
+};
 use crate::mapping::{Objective, Problem};
+
+/// Problems above this size are renumbered for locality.
+const RENUMBER_FROM: usize = 8192;
 
 /// Scaled graph, sorted places, distances.
 pub(crate) struct Prepared<'a, 'b> {
     pub(crate) problem: &'b Problem<'a>,
+    /// The affinity graph; its vertices are tasks, or for large problems tasks renumbered.
     pub(crate) graph: Csr,
+    order: Option<Vec<u32>>,
+    /// All places, where the topology is a tree.
+    pub(crate) all: Option<TreePlaces>,
+    /// The chosen places, where the topology is a tree.
     pub(crate) tree: Option<TreePlaces>,
+    /// As many places as tasks, ascending: all there are, or the ones that lie closest together.
+    pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
     pub(crate) pinned: Vec<bool>,
     pub(crate) rng: Rng,
@@ -18,7 +31,11 @@ impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
         let graph = problem.graph();
         let scale = Scale::new(graph.total_weight(), largest_distance(problem));
-        let mut csr = Csr::from_graph(graph, scale);
+        let order = (graph.vertices() > RENUMBER_FROM).then(|| breadth_first_order(graph));
+        let mut csr = match &order {
+            Some(order) => Csr::reordered(graph, order, |w| scale.weight(w)),
+            None => Csr::from_graph(graph, scale),
+        };
         if problem.objective() == Objective::TotalHops {
             csr.weights.iter_mut().for_each(|w| *w = 1);
         }
@@ -26,20 +43,61 @@ impl<'a, 'b> Prepared<'a, 'b> {
             problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
         let lookup = lookup(problem, tree.as_ref(), scale);
         let pinned = if problem.has_fixed() {
-            (0..problem.tasks()).map(|t| problem.fixed_place(t).is_some()).collect()
+            let task = |v: usize| order.as_ref().map_or(v, |o| o[v] as usize);
+            (0..problem.tasks()).map(|v| problem.fixed_place(task(v)).is_some()).collect()
         } else {
             Vec::new()
         };
-        Prepared { problem, graph: csr, tree, lookup, pinned, rng: Rng::new(problem.seed()) }
+        let chosen = choose_places(problem, tree.as_ref(), &lookup);
+        let all = tree;
+        let tree = all.as_ref().map(|all| {
+            let mut keep = vec![false; problem.places().len()];
+            chosen.iter().for_each(|&p| keep[p as usize] = true);
+            all.restricted(&keep)
+        });
+        Prepared {
+            problem,
+            graph: csr,
+            order,
+            all,
+            tree,
+            chosen,
+            lookup,
+            pinned,
+            rng: Rng::new(problem.seed()),
+        }
+    }
+
+    /// The task that a vertex stands for.
+    #[inline]
+    pub(crate) fn task(&self, vertex: usize) -> usize {
+        self.order.as_ref().map_or(vertex, |o| o[vertex] as usize)
+    }
+
+    /// The place that a vertex is fixed to.
+    pub(crate) fn fixed_place(&self, vertex: usize) -> Option<usize> {
+        self.problem.fixed_place(self.task(vertex))
+    }
+
+    /// From places by vertex to places by task.
+    pub(crate) fn by_task(&self, place_of_vertex: Vec<u32>) -> Vec<u32> {
+        let Some(order) = &self.order else { return place_of_vertex };
+        let mut answer = vec![0; place_of_vertex.len()];
+        for (&task, place) in order.iter().zip(place_of_vertex) {
+            answer[task as usize] = place;
+        }
+        answer
+    }
+
+    /// From places by task to places by vertex.
+    pub(crate) fn by_vertex(&self, place_of_task: Vec<u32>) -> Vec<u32> {
+        let Some(order) = &self.order else { return place_of_task };
+        order.iter().map(|&task| place_of_task[task as usize]).collect()
     }
 
     /// Cost of a mapping in the search's own numbers.
     pub(crate) fn cost(&self, place_of: &[u32]) -> i128 {
-        match &self.lookup {
-            Lookup::Tree(d) => cost(&self.graph, d, place_of),
-            Lookup::Table(d) => cost(&self.graph, d, place_of),
-            Lookup::Asked(d) => cost(&self.graph, d, place_of),
-        }
+        with_distance!(&self.lookup, d => cost(&self.graph, d, place_of))
     }
 
     /// What no mapping can beat where all distances are at least 1: every pair at distance 1.
@@ -74,7 +132,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
             at[place as usize] = task as u32;
         }
         for task in 0..place_of.len() {
-            let Some(wanted) = self.problem.fixed_place(task) else { continue };
+            let Some(wanted) = self.fixed_place(task) else { continue };
             let (here, other) = (place_of[task] as usize, at[wanted]);
             if here == wanted {
                 continue;

@@ -4,18 +4,18 @@
 //! cost stays, and a fixed task may land where it belongs. What symmetry cannot do is left to
 //! [`super::Prepared::honour_fixed`].
 
-use crate::mapping::Problem;
+use super::Prepared;
 use crate::mapping::work::TreePlaces;
 use crate::topology::Grid;
 
 /// Swaps equal groups of a tree until fixed tasks sit on their places, as far as possible.
 /// `position[v]` is an index into the sorted places; places and tasks are equal in number.
-pub(crate) fn align_tree(problem: &Problem<'_>, places: &TreePlaces, position: &mut [u32]) {
-    if !problem.has_fixed() || position.len() != places.order.len() {
+pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, position: &mut [u32]) {
+    if prepared.pinned.is_empty() || position.len() != places.order.len() {
         return;
     }
     let n = position.len();
-    let mut index_of = vec![0u32; n];
+    let mut index_of = vec![0u32; prepared.problem.places().len()];
     for (k, &place) in places.order.iter().enumerate() {
         index_of[place as usize] = k as u32;
     }
@@ -26,7 +26,7 @@ pub(crate) fn align_tree(problem: &Problem<'_>, places: &TreePlaces, position: &
     // home[k]: a fixed task sits here rightly.
     let mut home = vec![false; n];
     for task in 0..n {
-        let Some(wanted) = problem.fixed_place(task) else { continue };
+        let Some(wanted) = prepared.fixed_place(task) else { continue };
         let to = index_of[wanted] as usize;
         for &shift in &places.shifts {
             let here = (0..n).position(|k| task_at[k] as usize == task).unwrap_or(to);
@@ -70,12 +70,13 @@ fn alike(
 }
 
 /// Shifts and mirrors slots of a full torus or mesh so that the first fixed task comes home.
-pub(crate) fn align_grid(problem: &Problem<'_>, machine: &Grid, slots: &mut [u32]) {
-    let Some((task, place)) = (0..slots.len()).find_map(|t| problem.fixed_place(t).map(|p| (t, p)))
+pub(crate) fn align_grid(prepared: &Prepared<'_, '_>, machine: &Grid, slots: &mut [u32]) {
+    let Some((task, place)) =
+        (0..slots.len()).find_map(|t| prepared.fixed_place(t).map(|p| (t, p)))
     else {
         return;
     };
-    let wanted = machine.coordinates(problem.places()[place] as usize).to_vec();
+    let wanted = machine.coordinates(prepared.problem.places()[place] as usize).to_vec();
     let here = machine.coordinates(slots[task] as usize).to_vec();
     for slot in slots {
         let mut point = machine.coordinates(*slot as usize).to_vec();

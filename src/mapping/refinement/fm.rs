@@ -54,13 +54,42 @@ pub(crate) struct FmLimits {
 pub(crate) struct Fm {
     queues: [GainHeap; 2],
     gain: Vec<i64>,
-    locked: Vec<bool>,
+    state: Vec<u8>,
     moved: Vec<u32>,
+    /// Vertices at the cut, as far as they are known; the only ones whose gain is known.
+    boundary: Vec<u32>,
 }
+
+/// Bits of a vertex's state: its gain is known, it has moved in this pass, it is in the boundary
+/// list.
+const KNOWN: u8 = 1;
+const LOCKED: u8 = 2;
+const LISTED: u8 = 4;
 
 impl Fm {
     /// Improves `b` in place; the result is never worse in (imbalance beyond allowed, cut).
-    pub(crate) fn refine(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) {
+    ///
+    /// `near_cut(v)` may say false for vertices that are surely not at the cut: they are only
+    /// looked at when a neighbour moves.
+    pub(crate) fn refine(
+        &mut self,
+        graph: &Csr,
+        b: &mut Bisection,
+        limits: FmLimits,
+        near_cut: impl Fn(usize) -> bool,
+    ) {
+        let n = graph.len();
+        self.gain.clear();
+        self.gain.resize(n, 0);
+        self.state.clear();
+        self.state.resize(n, 0);
+        self.boundary.clear();
+        let unbalanced = Self::excess(b, limits) > 0;
+        for v in 0..n {
+            if unbalanced || near_cut(v) || graph.degree(v) == 0 || !graph.bias.is_empty() {
+                self.look(graph, b, v, unbalanced);
+            }
+        }
         for _ in 0..limits.passes {
             if !self.pass(graph, b, limits) {
                 break;
@@ -72,33 +101,67 @@ impl Fm {
         ((b.size[0] - limits.target).abs() - limits.allowed).max(0)
     }
 
+    /// Computes the gain of `v` and lists it if it is worth a try.
+    fn look(&mut self, graph: &Csr, b: &Bisection, v: usize, always: bool) {
+        let s = b.side[v];
+        let (mut gain, mut boundary) = (0, always || graph.degree(v) == 0);
+        for (t, w) in graph.arcs(v) {
+            if b.side[t] == s {
+                gain -= w;
+            } else {
+                gain += w;
+                boundary = true;
+            }
+        }
+        if let Some(&bias) = graph.bias.get(v) {
+            gain += if s == 0 { -bias } else { bias };
+            boundary |= bias != 0;
+        }
+        self.gain[v] = gain;
+        self.state[v] |= KNOWN;
+        if boundary {
+            self.list(v);
+        }
+    }
+
+    #[inline]
+    fn list(&mut self, v: usize) {
+        if self.state[v] & LISTED == 0 {
+            self.state[v] |= LISTED;
+            self.boundary.push(v as u32);
+        }
+    }
+
+    fn flip(&mut self, graph: &Csr, b: &mut Bisection, v: usize, refill: bool) {
+        let from = usize::from(b.side[v]);
+        let size = i64::from(graph.sizes[v]);
+        b.side[v] = (1 - from) as u8;
+        b.size[from] -= size;
+        b.size[1 - from] += size;
+        b.cut -= self.gain[v];
+        self.gain[v] = -self.gain[v];
+        for (t, w) in graph.arcs(v) {
+            if self.state[t] & KNOWN == 0 {
+                self.look(graph, b, t, false);
+            } else {
+                let same = usize::from(b.side[t]) == from;
+                self.gain[t] += if same { 2 * w } else { -2 * w };
+                self.list(t);
+            }
+            if refill && self.state[t] & LOCKED == 0 {
+                self.queues[usize::from(b.side[t])].set(t, self.gain[t]);
+            }
+        }
+    }
+
     fn pass(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) -> bool {
         let n = graph.len();
-        self.gain.clear();
-        self.gain.resize(n, 0);
-        self.locked.clear();
-        self.locked.resize(n, false);
         self.moved.clear();
         self.queues[0].reset(n);
         self.queues[1].reset(n);
-        let unbalanced = Self::excess(b, limits) > 0;
-        for v in 0..n {
-            let s = b.side[v];
-            let (mut gain, mut boundary) = (0, false);
-            for (t, w) in graph.arcs(v) {
-                if b.side[t] == s {
-                    gain -= w;
-                } else {
-                    gain += w;
-                    boundary = true;
-                }
-            }
-            let bias = graph.bias.get(v).copied().unwrap_or(0);
-            gain += if s == 0 { -bias } else { bias };
-            self.gain[v] = gain;
-            if boundary || bias != 0 || unbalanced || graph.degree(v) == 0 {
-                self.queues[usize::from(s)].set(v, gain);
-            }
+        for &v in &self.boundary {
+            let v = v as usize;
+            self.queues[usize::from(b.side[v])].set(v, self.gain[v]);
         }
         let start = (Self::excess(b, limits), b.cut);
         let mut best = start;
@@ -106,38 +169,24 @@ impl Fm {
         while self.moved.len() - best_moves < limits.patience {
             // Until an allowed state was seen, every move goes towards one.
             let slack = if best.0 == 0 { limits.slack } else { 0 };
-            let Some((gain, v)) = self.choose(b, limits, slack) else { break };
-            let from = usize::from(b.side[v]);
-            let size = i64::from(graph.sizes[v]);
-            self.queues[from].remove(v);
-            self.locked[v] = true;
+            let Some((_, v)) = self.choose(b, limits, slack) else { break };
+            self.queues[usize::from(b.side[v])].remove(v);
+            self.state[v] |= LOCKED;
             self.moved.push(v as u32);
-            b.side[v] = (1 - from) as u8;
-            b.size[from] -= size;
-            b.size[1 - from] += size;
-            b.cut -= gain;
-            for (t, w) in graph.arcs(v) {
-                let same = usize::from(b.side[t]) == from;
-                self.gain[t] += if same { 2 * w } else { -2 * w };
-                if !self.locked[t] {
-                    self.queues[usize::from(b.side[t])].set(t, self.gain[t]);
-                }
-            }
+            self.flip(graph, b, v, true);
             let now = (Self::excess(b, limits), b.cut);
             if now < best {
                 best = now;
                 best_moves = self.moved.len();
             }
         }
-        for &v in self.moved[best_moves..].iter() {
-            let v = v as usize;
-            let from = usize::from(b.side[v]);
-            let size = i64::from(graph.sizes[v]);
-            b.side[v] = (1 - from) as u8;
-            b.size[from] -= size;
-            b.size[1 - from] += size;
+        for k in (0..self.moved.len()).rev() {
+            let v = self.moved[k] as usize;
+            self.state[v] &= !LOCKED;
+            if k >= best_moves {
+                self.flip(graph, b, v, false);
+            }
         }
-        b.cut = best.1;
         best < start
     }
 
@@ -179,7 +228,7 @@ mod tests {
             let mut b = Bisection::new(&graph, sides);
             let before = (b.size[0] == target, b.cut);
             let limits = FmLimits { target, allowed: 0, slack, patience: 50, passes: 8 };
-            Fm::default().refine(&graph, &mut b, limits);
+            Fm::default().refine(&graph, &mut b, limits, |_| true);
             prop_assert_eq!(b.size[0], target);
             let counted = Bisection::new(&graph, b.side.clone());
             prop_assert_eq!((counted.size, counted.cut), (b.size, b.cut));

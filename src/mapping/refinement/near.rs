@@ -1,6 +1,7 @@
 //! Which places are near a place: where local search looks for a better seat.
 
 use crate::mapping::work::{Distance, Rng, TreePlaces};
+use crate::topology::Network;
 
 /// Places near a given one, itself included.
 pub(crate) trait Near {
@@ -95,6 +96,47 @@ impl ListNear {
             let nearest = &mut row[..width];
             nearest.sort_unstable();
             list.extend(nearest.iter().map(|&(_, q)| q));
+        }
+        ListNear { list, width }
+    }
+}
+
+impl ListNear {
+    /// Searches the network around every place: for any number of places. `slots` is the slot of
+    /// every place.
+    pub(crate) fn search(network: &dyn Network, slots: &[u32], width: usize) -> Self {
+        /// Vertices looked at before a list is filled up with what was found.
+        const REACH: usize = 400;
+        let width = width.min(slots.len()).max(1);
+        let mut place_at = vec![u32::MAX; network.vertices()];
+        for (place, &slot) in slots.iter().enumerate() {
+            place_at[slot as usize] = place as u32;
+        }
+        let mut seen = vec![u32::MAX; network.vertices()];
+        let mut list = Vec::with_capacity(slots.len() * width);
+        let mut queue: Vec<usize> = Vec::new();
+        for (p, &slot) in slots.iter().enumerate() {
+            let start = list.len();
+            list.push(p as u32);
+            queue.clear();
+            queue.push(slot as usize);
+            seen[slot as usize] = p as u32;
+            let mut next = 0;
+            while next < queue.len() && queue.len() < REACH && list.len() - start < width {
+                let vertex = queue[next];
+                next += 1;
+                network.neighbours(vertex, &mut |other, _| {
+                    if std::mem::replace(&mut seen[other], p as u32) != p as u32 {
+                        queue.push(other);
+                        let place = place_at[other];
+                        if place != u32::MAX && list.len() - start < width {
+                            list.push(place);
+                        }
+                    }
+                });
+            }
+            let found = list.len() - start;
+            (found..width).for_each(|k| list.push(list[start + k % found]));
         }
         ListNear { list, width }
     }

@@ -40,9 +40,14 @@ pub(crate) fn swap_search<D: Distance, N: Near>(
         }
         let p = placement.place_of[u];
         let mut best = (0i64, p);
+        let own = near.nearest(p);
         for (x, _) in graph.arcs(u) {
             let at = placement.place_of[x];
-            for &q in near.nearest(at) {
+            let seats = near.nearest(at);
+            if seats.as_ptr() == own.as_ptr() {
+                continue; // Already together: one group of the lowest level.
+            }
+            for &q in seats {
                 if q == p || q == at {
                     continue;
                 }

@@ -6,8 +6,10 @@
 use super::{Scale, TreePlaces};
 use crate::mapping::Problem;
 
-/// Largest number of places for which a table of all pairs is made (32 MiB).
+/// Largest number of places for which a table of all pairs is made (32 MiB); on grids distances
+/// are computed nearly as fast, and a table only pays while it fits into the cache.
 const TABLE_LIMIT: usize = 4096;
+const TABLE_LIMIT_GRID: usize = 1024;
 
 /// Distance between two places given by index.
 pub(crate) trait Distance {
@@ -41,6 +43,51 @@ impl Distance for DistanceTable {
     }
 }
 
+/// Meshes and tori of up to four dimensions, by coordinates.
+pub(crate) struct GridDistance {
+    points: Vec<[i32; DIMENSIONS]>,
+    /// Length of every ring; so long that it never matters where there is no ring.
+    lengths: [i32; DIMENSIONS],
+}
+
+const DIMENSIONS: usize = 4;
+
+impl GridDistance {
+    fn new(problem: &Problem<'_>, scale: Scale) -> Option<Self> {
+        let grid = problem.topology().as_grid()?;
+        if grid.dims().len() > DIMENSIONS || scale.distance(1) != 1 {
+            return None;
+        }
+        let mut lengths = [i32::MAX / 2; DIMENSIONS];
+        for (k, (&length, &wrap)) in grid.dims().iter().zip(grid.wrap()).enumerate() {
+            if wrap {
+                lengths[k] = i32::try_from(length).ok()?;
+            }
+        }
+        let point = |&slot: &u32| {
+            let mut point = [0; DIMENSIONS];
+            for (x, &c) in point.iter_mut().zip(grid.coordinates(slot as usize)) {
+                *x = c as i32;
+            }
+            point
+        };
+        Some(GridDistance { points: problem.places().iter().map(point).collect(), lengths })
+    }
+}
+
+impl Distance for GridDistance {
+    #[inline(always)]
+    fn between(&self, a: u32, b: u32) -> i64 {
+        let (p, q) = (&self.points[a as usize], &self.points[b as usize]);
+        let mut sum = 0;
+        for k in 0..DIMENSIONS {
+            let direct = (p[k] - q[k]).abs();
+            sum += direct.min(self.lengths[k] - direct);
+        }
+        i64::from(sum)
+    }
+}
+
 /// Asks the topology every time.
 pub(crate) struct Asked<'a, 'b> {
     problem: &'b Problem<'a>,
@@ -63,8 +110,22 @@ impl Distance for Asked<'_, '_> {
 pub(crate) enum Lookup<'a, 'b> {
     Tree(TreeDistance),
     Table(DistanceTable),
+    Grid(GridDistance),
     Asked(Asked<'a, 'b>),
 }
+
+/// Runs `$body` with `$d` bound to the distance inside a [`Lookup`], compiled for each kind.
+macro_rules! with_distance {
+    ($lookup:expr, $d:ident => $body:expr) => {
+        match $lookup {
+            $crate::mapping::work::Lookup::Tree($d) => $body,
+            $crate::mapping::work::Lookup::Table($d) => $body,
+            $crate::mapping::work::Lookup::Grid($d) => $body,
+            $crate::mapping::work::Lookup::Asked($d) => $body,
+        }
+    };
+}
+pub(crate) use with_distance;
 
 /// The fastest distance for a problem. `tree` are the sorted places where the topology is a tree.
 pub(crate) fn lookup<'a, 'b>(
@@ -79,6 +140,11 @@ pub(crate) fn lookup<'a, 'b>(
             codes[place as usize] = code;
         }
         return Lookup::Tree(TreeDistance { codes, distance_of: Box::new(tree.distance_of) });
+    }
+    if places.len() > TABLE_LIMIT_GRID
+        && let Some(grid) = GridDistance::new(problem, scale)
+    {
+        return Lookup::Grid(grid);
     }
     if places.len() <= TABLE_LIMIT
         && let Some(table) = all_pairs(problem, scale)
@@ -101,4 +167,27 @@ fn all_pairs(problem: &Problem<'_>, scale: Scale) -> Option<Vec<u16>> {
         }
     }
     Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Graph;
+    use crate::topology::{Grid, Topology};
+
+    #[test]
+    fn coordinates_give_the_grid_distance() {
+        let graph = Graph::from_edges(1, &[]);
+        for grid in [Grid::torus(&[5, 4, 3]), Grid::mesh(&[3, 7]), Grid::torus(&[2, 3, 2, 4])] {
+            let grid = grid.unwrap();
+            let problem = Problem::builder(&graph, &grid).build().unwrap();
+            let fast = GridDistance::new(&problem, Scale::new(1, 8)).unwrap();
+            for a in 0..grid.slots() {
+                for b in 0..grid.slots() {
+                    let d = grid.distance(a, b) as i64;
+                    assert_eq!(fast.between(a as u32, b as u32), d, "{a} {b} on {}", grid.name());
+                }
+            }
+        }
+    }
 }

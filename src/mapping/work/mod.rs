@@ -3,11 +3,13 @@
 mod csr;
 mod distance;
 mod heap;
+mod locality;
 mod rng;
 mod tree_places;
 
 pub(crate) use csr::{Csr, Scale};
-pub(crate) use distance::{Distance, Lookup, lookup};
+pub(crate) use distance::{Distance, Lookup, lookup, with_distance};
 pub(crate) use heap::GainHeap;
+pub(crate) use locality::{breadth_first_order, visiting_order};
 pub(crate) use rng::Rng;
 pub(crate) use tree_places::TreePlaces;

@@ -89,6 +89,17 @@ impl TreePlaces {
         })
     }
 
+    /// The same tree with some of its places only, `keep` by place.
+    pub(crate) fn restricted(&self, keep: &[bool]) -> TreePlaces {
+        let kept = |&k: &usize| keep[self.order[k] as usize];
+        TreePlaces {
+            order: (0..self.order.len()).filter(kept).map(|k| self.order[k]).collect(),
+            codes: (0..self.order.len()).filter(kept).map(|k| self.codes[k]).collect(),
+            distance_of: self.distance_of,
+            shifts: self.shifts.clone(),
+        }
+    }
+
     /// The ends of the groups that `lo..hi` falls into at level `level` of [`Self::shifts`].
     pub(crate) fn children(&self, lo: usize, hi: usize, level: usize) -> Vec<usize> {
         let shift = self.shifts[level];

@@ -69,7 +69,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "scotch",
-        example: "scotch:machine.tgt with a line such as `tleaf 3 2 100 16 10 2 1`",
+        example: "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`",
         read: scotch::read,
     },
     Kind {

@@ -122,21 +122,21 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
     }
 }
 
-/// `levels arity1 distance1 …`, from the root down; leaves that part at level k are `distance k`
-/// apart.
+/// `levels arity1 length1 …`, from the root down. Scotch adds lengths up: leaves that part at level k
+/// are as far apart as the lengths from level k to the leaves together.
 fn leaf_tree(words: &mut Words) -> Result<Tree> {
     let levels = words.positive("the number of levels")?;
     let (mut arity, mut costs) = (Vec::new(), Vec::new());
     for _ in 0..levels {
         arity.push(words.positive("the arity of a level")?);
-        costs.push(words.positive("the distance of a level")? as u64);
+        costs.push(words.positive("the length of a level")? as u64);
+    }
+    for level in (1..levels).rev() {
+        costs[level - 1] += costs[level];
     }
     let slots = arity.iter().try_fold(1usize, |n, &a| n.checked_mul(a));
     if slots.is_none_or(|n| n > MAX_SLOTS) {
         return Err(bad(format!("more than {MAX_SLOTS} leaves")));
-    }
-    if costs.windows(2).any(|w| w[0] < w[1]) {
-        return Err(bad("distances rise from the root to the leaves"));
     }
     Tree::regular(&arity, &costs).ok_or_else(|| bad("not a tree"))
 }
@@ -200,9 +200,27 @@ mod tests {
     fn trees_from_the_root_down() {
         let t = topology("tleaf 3 3 20 2 7 2 2\n");
         let d: Vec<u64> = [1, 2, 4].iter().map(|&b| t.distance(0, b)).collect();
-        assert_eq!((t.slots(), d), (12, vec![2, 7, 20]));
-        let t = topology("ltleaf 2 2 10 2 1 4 0 2 1 3");
-        assert_eq!((t.distance(0, 2), t.distance(0, 1)), (1, 10));
+        assert_eq!((t.slots(), d), (12, vec![2, 9, 29]));
+        // Label 3 sits beside label 1, as Scotch places two heavy pairs.
+        let t = topology("ltleaf 2 2 10 2 1 4 0 2 3 1");
+        assert_eq!((t.distance(3, 1), t.distance(2, 0), t.distance(0, 1)), (1, 1, 11));
+    }
+
+    /// The distances of all pairs together, as `gmap -vm` of Scotch 7.0.3 prints them (CommDilat) for
+    /// a complete graph on the whole target.
+    #[test]
+    fn distances_are_those_of_scotch() {
+        for (text, sum) in [
+            ("tleaf 3 3 20 2 7 2 2", 1512),
+            ("torus2D 4 3", 120),
+            ("mesh3D 3 2 2", 136),
+            ("hcub 3", 48),
+            ("sub 3 0 5 3 tleaf 2 2 10 4 1", 23),
+        ] {
+            let t = topology(text);
+            let pairs = (0..t.slots()).flat_map(|a| (0..a).map(move |b| (a, b)));
+            assert_eq!(pairs.map(|(a, b)| t.distance(a, b)).sum::<u64>(), sum, "{text}");
+        }
     }
 
     #[test]
@@ -218,7 +236,7 @@ mod tests {
     #[test]
     fn parts_of_a_machine() {
         let t = topology("sub 3 0 5 3 tleaf 2 2 10 4 1");
-        assert_eq!((t.slots(), t.distance(0, 1), t.distance(0, 2)), (3, 10, 1));
+        assert_eq!((t.slots(), t.distance(0, 1), t.distance(0, 2)), (3, 11, 1));
         assert_eq!(t.as_tree().unwrap().slots(), 3);
     }
 
@@ -241,7 +259,7 @@ mod tests {
             ("", "ends before an architecture"),
             ("ring 4", "'ring'"),
             ("tleaf 2 2 10", "ends before the arity"),
-            ("tleaf 2 2 1 2 10", "distances rise"),
+            ("tleaf 1 2 0", "length of a level is 0"),
             ("tleaf 1 2 1 9", "'9' stands behind"),
             ("tleaf 1 -2 1", "'-2'"),
             ("ltleaf 1 4 1 2 0 0", "not a permutation"),

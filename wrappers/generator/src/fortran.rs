@@ -58,7 +58,13 @@ pub fn calls(calls: &[Call]) -> Vec<&Call> {
 pub fn entry(binding: Binding, call: &Call) -> String {
     let (kind, path) = match &call.action {
         Action::Hand { function, .. }
-            if matches!(function.as_str(), "comm_create_errhandler" | "errhandler_create") =>
+            if matches!(
+                function.as_str(),
+                "comm_create_errhandler"
+                    | "errhandler_create"
+                    | "comm_create_keyval"
+                    | "keyval_create"
+            ) =>
         {
             return "Wrapper::Through".into();
         }

@@ -1,7 +1,7 @@
 //! Fortran wrappers written by hand: the counterparts of `special`.
 
 use super::{P, code, comm, datatype, effective, int, request};
-use crate::abi::Abi;
+use crate::abi::{Abi, Kind};
 use crate::job;
 use crate::record::later::{self, Plan};
 use crate::slots;
@@ -203,5 +203,27 @@ pub unsafe extern "C" fn pready_list<A: Abi, const B: usize>(
         let next: unsafe extern "C" fn(P, P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_pready_list") }));
         next(length, partitions, of, ierror);
+    }
+}
+
+/// `MPI_Group_from_session_pset`; the name ends with its length, padded with blanks.
+pub unsafe extern "C" fn group_from_session_pset<A: Abi, const B: usize>(
+    session: P,
+    name: P,
+    group: P,
+    ierror: P,
+    length: P,
+) {
+    // SAFETY: as above; the name has `length` characters.
+    unsafe {
+        let next: unsafe extern "C" fn(P, P, P, P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_group_from_session_pset") }));
+        next(session, name, group, ierror, length);
+        let text = std::slice::from_raw_parts(name.cast::<u8>(), length as usize);
+        if code(ierror) == 0 && text.trim_ascii_end().eq_ignore_ascii_case(b"mpi://WORLD") {
+            let mut ordered: A::Group = A::from_fortran(Kind::Group, int(group));
+            world::order_group::<A>(&raw mut ordered);
+            *group.cast::<libc::c_int>() = A::group_to_fortran(ordered);
+        }
     }
 }

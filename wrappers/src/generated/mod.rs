@@ -21,6 +21,9 @@ pub mod index {
         MPI_ERRHANDLER_SET = "MPI_Errhandler_set";
         MPI_COMM_CREATE_ERRHANDLER = "MPI_Comm_create_errhandler";
         MPI_ERRHANDLER_CREATE = "MPI_Errhandler_create";
+        MPI_COMM_CREATE_KEYVAL = "MPI_Comm_create_keyval";
+        MPI_KEYVAL_CREATE = "MPI_Keyval_create";
+        MPI_GROUP_FROM_SESSION_PSET = "MPI_Group_from_session_pset";
         MPI_START = "MPI_Start";
         MPI_STARTALL = "MPI_Startall";
         MPI_REQUEST_FREE = "MPI_Request_free";

@@ -4653,7 +4653,7 @@ pub unsafe extern "C" fn mpi_attr_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(208);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(211);
         next(comm, keyval)
     }
 }
@@ -4668,7 +4668,7 @@ pub unsafe extern "C" fn mpi_attr_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(210);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(213);
         next(comm, keyval, attribute_val)
     }
 }
@@ -4684,7 +4684,7 @@ pub unsafe extern "C" fn mpi_cart_coords<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(211);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(214);
         next(comm, rank, maxdims, coords)
     }
 }
@@ -4702,7 +4702,7 @@ pub unsafe extern "C" fn mpi_cart_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(212);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(215);
         next(comm_old, ndims, dims, periods, reorder, comm_cart)
     }
 }
@@ -4719,7 +4719,7 @@ pub unsafe extern "C" fn mpi_cart_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(213);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
         next(comm, maxdims, dims, periods, coords)
     }
 }
@@ -4736,7 +4736,7 @@ pub unsafe extern "C" fn mpi_cart_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(214);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(217);
         next(comm, ndims, dims, periods, newrank)
     }
 }
@@ -4751,7 +4751,7 @@ pub unsafe extern "C" fn mpi_cart_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(215);
+        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(218);
         next(comm, coords, rank)
     }
 }
@@ -4768,7 +4768,7 @@ pub unsafe extern "C" fn mpi_cart_shift<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(219);
         next(comm, direction, disp, rank_source, rank_dest)
     }
 }
@@ -4783,7 +4783,7 @@ pub unsafe extern "C" fn mpi_cart_sub<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(217);
+        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(220);
         next(comm, remain_dims, newcomm)
     }
 }
@@ -4797,7 +4797,7 @@ pub unsafe extern "C" fn mpi_cartdim_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(218);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(221);
         next(comm, ndims)
     }
 }
@@ -4814,7 +4814,7 @@ pub unsafe extern "C" fn mpi_comm_accept<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(219);
+        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(222);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4829,7 +4829,7 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(220);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(223);
         next(comm, buffer, size)
     }
 }
@@ -4844,7 +4844,7 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(221);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(224);
         next(comm, buffer, size)
     }
 }
@@ -4858,7 +4858,7 @@ pub unsafe extern "C" fn mpi_comm_call_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(222);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(225);
         next(comm, errorcode)
     }
 }
@@ -4874,7 +4874,7 @@ pub unsafe extern "C" fn mpi_comm_compare<A: Abi>(
     unsafe {
         let comm1 = effective::<A>(comm1);
         let comm2 = effective::<A>(comm2);
-        let next: unsafe extern "C" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(223);
+        let next: unsafe extern "C" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(226);
         next(comm1, comm2, result)
     }
 }
@@ -4891,7 +4891,7 @@ pub unsafe extern "C" fn mpi_comm_connect<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(224);
+        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(227);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4906,7 +4906,7 @@ pub unsafe extern "C" fn mpi_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(225);
+        let next: unsafe extern "C" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(228);
         next(comm, group, newcomm)
     }
 }
@@ -4922,7 +4922,7 @@ pub unsafe extern "C" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(226);
+        let next: unsafe extern "C" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(229);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4936,7 +4936,7 @@ pub unsafe extern "C" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(227);
+        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(230);
         next(comm, comm_keyval)
     }
 }
@@ -4951,7 +4951,7 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(228);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(231);
         next(comm, buffer_addr, size)
     }
 }
@@ -4966,7 +4966,7 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(229);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(232);
         next(comm, buffer_addr, size)
     }
 }
@@ -4980,7 +4980,7 @@ pub unsafe extern "C" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(230);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(233);
         next(comm, newcomm)
     }
 }
@@ -4995,7 +4995,7 @@ pub unsafe extern "C" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(231);
+        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(234);
         next(comm, info, newcomm)
     }
 }
@@ -5008,7 +5008,7 @@ pub unsafe extern "C" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(232);
+        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(235);
         next(comm)
     }
 }
@@ -5022,7 +5022,7 @@ pub unsafe extern "C" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(234);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(237);
         next(comm, errhandler)
     }
 }
@@ -5036,7 +5036,7 @@ pub unsafe extern "C" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Info) -> c_int = slots::next(235);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Info) -> c_int = slots::next(238);
         next(comm, info_used)
     }
 }
@@ -5051,7 +5051,7 @@ pub unsafe extern "C" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(236);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(239);
         next(comm, comm_name, resultlen)
     }
 }
@@ -5065,7 +5065,7 @@ pub unsafe extern "C" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(237);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(240);
         next(comm, group)
     }
 }
@@ -5080,7 +5080,7 @@ pub unsafe extern "C" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(238);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(241);
         next(comm, newcomm, request)
     }
 }
@@ -5096,7 +5096,7 @@ pub unsafe extern "C" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(239);
+        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(242);
         next(comm, info, newcomm, request)
     }
 }
@@ -5110,7 +5110,7 @@ pub unsafe extern "C" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(240);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(243);
         next(comm, request)
     }
 }
@@ -5124,7 +5124,7 @@ pub unsafe extern "C" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(241);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(244);
         next(comm, rank)
     }
 }
@@ -5138,7 +5138,7 @@ pub unsafe extern "C" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(242);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(245);
         next(comm, group)
     }
 }
@@ -5152,7 +5152,7 @@ pub unsafe extern "C" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(243);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(246);
         next(comm, size)
     }
 }
@@ -5167,7 +5167,7 @@ pub unsafe extern "C" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(244);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(247);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -5181,7 +5181,7 @@ pub unsafe extern "C" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info) -> c_int = slots::next(246);
+        let next: unsafe extern "C" fn(A::Comm, A::Info) -> c_int = slots::next(249);
         next(comm, info)
     }
 }
@@ -5195,7 +5195,7 @@ pub unsafe extern "C" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char) -> c_int = slots::next(247);
+        let next: unsafe extern "C" fn(A::Comm, *const c_char) -> c_int = slots::next(250);
         next(comm, comm_name)
     }
 }
@@ -5209,7 +5209,7 @@ pub unsafe extern "C" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(251);
         next(comm, size)
     }
 }
@@ -5229,7 +5229,7 @@ pub unsafe extern "C" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(249);
+        let next: unsafe extern "C" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(252);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5250,7 +5250,7 @@ pub unsafe extern "C" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(250);
+        let next: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(253);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5266,7 +5266,7 @@ pub unsafe extern "C" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(251);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(254);
         next(comm, color, key, newcomm)
     }
 }
@@ -5283,7 +5283,7 @@ pub unsafe extern "C" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(252);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(255);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -5297,7 +5297,7 @@ pub unsafe extern "C" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(253);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(256);
         next(comm, flag)
     }
 }
@@ -5318,7 +5318,7 @@ pub unsafe extern "C" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(254);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(257);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
@@ -5340,7 +5340,7 @@ pub unsafe extern "C" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(255);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(258);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
@@ -5359,7 +5359,7 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(256);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(259);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -5375,7 +5375,7 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(257);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(260);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -5389,7 +5389,7 @@ pub unsafe extern "C" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(258);
+        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(261);
         next(comm, errhandler)
     }
 }
@@ -5406,7 +5406,7 @@ pub unsafe extern "C" fn mpi_file_open<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(260);
+        let next: unsafe extern "C" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(263);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -5424,7 +5424,7 @@ pub unsafe extern "C" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(261);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(264);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -5441,7 +5441,7 @@ pub unsafe extern "C" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(265);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5458,7 +5458,7 @@ pub unsafe extern "C" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(263);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(266);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -5474,7 +5474,7 @@ pub unsafe extern "C" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(264);
+        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(267);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5489,7 +5489,7 @@ pub unsafe extern "C" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(265);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, rank, nneighbors)
     }
 }
@@ -5504,7 +5504,7 @@ pub unsafe extern "C" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(266);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, nnodes, nedges)
     }
 }
@@ -5523,7 +5523,7 @@ pub unsafe extern "C" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(267);
+        let next: unsafe extern "C" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(270);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5538,7 +5538,7 @@ pub unsafe extern "C" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(268);
+        let next: unsafe extern "C" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(271);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5557,7 +5557,7 @@ pub unsafe extern "C" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(269);
+        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(272);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5576,7 +5576,7 @@ pub unsafe extern "C" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(270);
+        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(273);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5592,7 +5592,7 @@ pub unsafe extern "C" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(271);
+        let next: unsafe extern "C" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(274);
         next(incount, datatype, comm, size)
     }
 }
@@ -5608,7 +5608,7 @@ pub unsafe extern "C" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(272);
+        let next: unsafe extern "C" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(275);
         next(incount, datatype, comm, size)
     }
 }
@@ -5622,7 +5622,7 @@ pub unsafe extern "C" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(273);
+        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(276);
         next(comm, status)
     }
 }
@@ -5641,7 +5641,7 @@ pub unsafe extern "C" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(277);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5660,7 +5660,7 @@ pub unsafe extern "C" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(275);
+        let next: unsafe extern "C" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(278);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -6844,7 +6844,7 @@ pub unsafe extern "C" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: P, keyv
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 115));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 118));
         next(comm, keyval, ierror);
     }
 }
@@ -6854,7 +6854,7 @@ pub unsafe extern "C" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, keyval:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 117));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 120));
         next(comm, keyval, attribute_val, ierror);
     }
 }
@@ -6864,7 +6864,7 @@ pub unsafe extern "C" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: P, rank
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 118));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 121));
         next(comm, rank, maxdims, coords, ierror);
     }
 }
@@ -6874,7 +6874,7 @@ pub unsafe extern "C" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_old: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 119));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 122));
         next(comm_old, ndims, dims, periods, reorder, comm_cart, ierror);
     }
 }
@@ -6884,7 +6884,7 @@ pub unsafe extern "C" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, maxdims
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 120));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
         next(comm, maxdims, dims, periods, coords, ierror);
     }
 }
@@ -6894,7 +6894,7 @@ pub unsafe extern "C" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, ndims: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 121));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
         next(comm, ndims, dims, periods, newrank, ierror);
     }
 }
@@ -6904,7 +6904,7 @@ pub unsafe extern "C" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P, coords
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 122));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 125));
         next(comm, coords, rank, ierror);
     }
 }
@@ -6914,7 +6914,7 @@ pub unsafe extern "C" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P, direc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
         next(comm, direction, disp, rank_source, rank_dest, ierror);
     }
 }
@@ -6924,7 +6924,7 @@ pub unsafe extern "C" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, remain_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 124));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
         next(comm, remain_dims, newcomm, ierror);
     }
 }
@@ -6934,7 +6934,7 @@ pub unsafe extern "C" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: P, ndim
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 125));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 128));
         next(comm, ndims, ierror);
     }
 }
@@ -6944,7 +6944,7 @@ pub unsafe extern "C" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_name: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 129));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -6954,7 +6954,7 @@ pub unsafe extern "C" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 130));
         next(comm, buffer, size, ierror);
     }
 }
@@ -6964,7 +6964,7 @@ pub unsafe extern "C" fn f_mpi_comm_call_errhandler<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 128));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 131));
         next(comm, errorcode, ierror);
     }
 }
@@ -6975,7 +6975,7 @@ pub unsafe extern "C" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1: P, co
     unsafe {
         let comm1 = fortran::effective::<A>(comm1);
         let comm2 = fortran::effective::<A>(comm2);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 129));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 132));
         next(comm1, comm2, result, ierror);
     }
 }
@@ -6985,7 +6985,7 @@ pub unsafe extern "C" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_name: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 130));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 133));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -6995,7 +6995,7 @@ pub unsafe extern "C" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: P, grou
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 131));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
         next(comm, group, newcomm, ierror);
     }
 }
@@ -7005,7 +7005,7 @@ pub unsafe extern "C" fn f_mpi_comm_create_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 132));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 135));
         next(comm, group, tag, newcomm, ierror);
     }
 }
@@ -7015,7 +7015,7 @@ pub unsafe extern "C" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 133));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 136));
         next(comm, comm_keyval, ierror);
     }
 }
@@ -7025,7 +7025,7 @@ pub unsafe extern "C" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, buffer_addr, size, ierror);
     }
 }
@@ -7035,7 +7035,7 @@ pub unsafe extern "C" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, newcomm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 135));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 138));
         next(comm, newcomm, ierror);
     }
 }
@@ -7045,7 +7045,7 @@ pub unsafe extern "C" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 139));
         next(comm, info, newcomm, ierror);
     }
 }
@@ -7055,7 +7055,7 @@ pub unsafe extern "C" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 137));
+        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 140));
         next(comm, ierror);
     }
 }
@@ -7065,7 +7065,7 @@ pub unsafe extern "C" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 139));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 142));
         next(comm, errhandler, ierror);
     }
 }
@@ -7075,7 +7075,7 @@ pub unsafe extern "C" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm: P, in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 143));
         next(comm, info_used, ierror);
     }
 }
@@ -7085,7 +7085,7 @@ pub unsafe extern "C" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm: P, co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 141));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 144));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
@@ -7095,7 +7095,7 @@ pub unsafe extern "C" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P, group
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 142));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 145));
         next(comm, group, ierror);
     }
 }
@@ -7105,7 +7105,7 @@ pub unsafe extern "C" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P, newcom
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 143));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 146));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -7115,7 +7115,7 @@ pub unsafe extern "C" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 144));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 147));
         next(comm, info, newcomm, request, ierror);
     }
 }
@@ -7125,7 +7125,7 @@ pub unsafe extern "C" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, request, ierror);
     }
 }
@@ -7135,7 +7135,7 @@ pub unsafe extern "C" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P, rank: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 146));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, rank, ierror);
     }
 }
@@ -7145,7 +7145,7 @@ pub unsafe extern "C" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, group, ierror);
     }
 }
@@ -7155,7 +7155,7 @@ pub unsafe extern "C" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, size, ierror);
     }
 }
@@ -7165,7 +7165,7 @@ pub unsafe extern "C" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm: P, co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
@@ -7175,7 +7175,7 @@ pub unsafe extern "C" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm: P, in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, info, ierror);
     }
 }
@@ -7185,7 +7185,7 @@ pub unsafe extern "C" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm: P, co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 155));
         next(comm, comm_name, ierror, length0);
     }
 }
@@ -7195,7 +7195,7 @@ pub unsafe extern "C" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P, size: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 156));
         next(comm, size, ierror);
     }
 }
@@ -7205,7 +7205,7 @@ pub unsafe extern "C" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command: P, ar
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 157));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7215,7 +7215,7 @@ pub unsafe extern "C" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize>(count
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 155));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 158));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7225,7 +7225,7 @@ pub unsafe extern "C" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P, color
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 156));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 159));
         next(comm, color, key, newcomm, ierror);
     }
 }
@@ -7235,7 +7235,7 @@ pub unsafe extern "C" fn f_mpi_comm_split_type<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
@@ -7245,7 +7245,7 @@ pub unsafe extern "C" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 158));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 161));
         next(comm, flag, ierror);
     }
 }
@@ -7255,7 +7255,7 @@ pub unsafe extern "C" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(comm_ol
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7265,7 +7265,7 @@ pub unsafe extern "C" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7275,7 +7275,7 @@ pub unsafe extern "C" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
@@ -7285,7 +7285,7 @@ pub unsafe extern "C" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
@@ -7295,7 +7295,7 @@ pub unsafe extern "C" fn f_mpi_errhandler_get<A: Abi, const B: usize>(comm: P, e
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm, errhandler, ierror);
     }
 }
@@ -7305,7 +7305,7 @@ pub unsafe extern "C" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filena
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
@@ -7315,7 +7315,7 @@ pub unsafe extern "C" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 169));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
@@ -7325,7 +7325,7 @@ pub unsafe extern "C" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P, maxind
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -7335,7 +7335,7 @@ pub unsafe extern "C" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P, nnodes
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
@@ -7345,7 +7345,7 @@ pub unsafe extern "C" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 169));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -7355,7 +7355,7 @@ pub unsafe extern "C" fn f_mpi_graph_neighbors_count<A: Abi, const B: usize>(com
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 170));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -7365,7 +7365,7 @@ pub unsafe extern "C" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm: P, nn
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -7376,7 +7376,7 @@ pub unsafe extern "C" fn f_mpi_intercomm_create<A: Abi, const B: usize>(local_co
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -7386,7 +7386,7 @@ pub unsafe extern "C" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(intercomm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -7396,7 +7396,7 @@ pub unsafe extern "C" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, incount: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -7406,7 +7406,7 @@ pub unsafe extern "C" fn f_mpi_pack_size<A: Abi, const B: usize>(incount: P, dat
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -7416,7 +7416,7 @@ pub unsafe extern "C" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P, status
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 179));
         next(comm, status, ierror);
     }
 }
@@ -7426,7 +7426,7 @@ pub unsafe extern "C" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, insize: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -7642,6 +7642,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_compare_and_swap::<A> as *const ()),
         Wrapper::Translates(special::comm_create_errhandler::<A> as *const ()),
         Wrapper::Translates(special::errhandler_create::<A> as *const ()),
+        Wrapper::Translates(special::comm_create_keyval::<A> as *const ()),
+        Wrapper::Translates(special::keyval_create::<A> as *const ()),
+        Wrapper::Translates(special::group_from_session_pset::<A> as *const ()),
         Wrapper::Translates(mpi_attr_delete::<A> as *const ()),
         Wrapper::Translates(special::attr_get::<A> as *const ()),
         Wrapper::Translates(mpi_attr_put::<A> as *const ()),
@@ -7825,6 +7828,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_compare_and_swap::<A, 0> as *const ()) },
         Wrapper::Through,
         Wrapper::Through,
+        Wrapper::Through,
+        Wrapper::Through,
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::group_from_session_pset::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_delete::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 0> as *const ()) },
@@ -8003,6 +8009,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(f_mpi_compare_and_swap::<A, 1> as *const ()),
         Wrapper::Through,
         Wrapper::Through,
+        Wrapper::Through,
+        Wrapper::Through,
+        Wrapper::Translates(fortran::hand::group_from_session_pset::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_attr_delete::<A, 1> as *const ()),
         Wrapper::Translates(fortran::hand::attr_get::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_attr_put::<A, 1> as *const ()),
@@ -8181,6 +8190,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_compare_and_swap::<A, 2> as *const ()) },
         Wrapper::Through,
         Wrapper::Through,
+        Wrapper::Through,
+        Wrapper::Through,
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::group_from_session_pset::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_delete::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 2> as *const ()) },

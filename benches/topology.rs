@@ -1,0 +1,100 @@
+//! What a distance and a route cost, and how much memory a topology takes.
+//!
+//! `cargo bench --bench topology`: nanoseconds of CPU per random distance and per link of a random
+//! route, bytes per slot after all of that.
+
+use rankweave::topology::{Topology, parse};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Resident memory of this process.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|word| word.parse::<usize>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+/// Pairs of slots in a random order.
+fn pairs(slots: usize, count: usize) -> Vec<(usize, usize)> {
+    let mut state = 1u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % slots
+    };
+    (0..count).map(|_| (next(), next())).collect()
+}
+
+/// Lowest time of a few runs, in nanoseconds per item.
+fn time(items: usize, mut run: impl FnMut() -> u64) -> f64 {
+    let once = |run: &mut dyn FnMut() -> u64| {
+        let start = Instant::now();
+        black_box(run());
+        start.elapsed().as_nanos() as f64
+    };
+    (0..7).map(|_| once(&mut run)).fold(f64::INFINITY, f64::min) / items.max(1) as f64
+}
+
+fn row(spec: &str) {
+    let before = resident();
+    let start = Instant::now();
+    let topology = match parse(spec) {
+        Ok(topology) => topology,
+        Err(error) => return println!("{spec}: {error}"),
+    };
+    let built = start.elapsed().as_secs_f64();
+    let pairs = pairs(topology.slots(), 200_000);
+    let t: &dyn Topology = topology.as_ref();
+    let distance = time(pairs.len(), || pairs.iter().map(|&(a, b)| t.distance(a, b)).sum());
+    let mut links = 0usize;
+    let route = t.network().map(|network| {
+        for &(a, b) in &pairs[..2000] {
+            network.route(a, b, &mut |_| links += 1);
+        }
+        time(links, || {
+            let mut sum = 0u64;
+            for &(a, b) in &pairs[..2000] {
+                network.route(a, b, &mut |link| sum += link as u64);
+            }
+            sum
+        })
+    });
+    println!(
+        "{spec} | {} | {built:.3} | {distance:.1} | {} | {:.1}",
+        t.slots(),
+        route.map_or(String::from("-"), |ns| format!("{ns:.1}")),
+        resident().saturating_sub(before) as f64 / t.slots() as f64
+    );
+}
+
+fn main() {
+    println!(
+        "topology | slots | s to build | ns per distance | ns per link of a route | bytes per slot"
+    );
+    for spec in [
+        "tree:4:16:16:32@1:10:100:1000",
+        "tree:3:5:7:11:13",
+        "tree:4:16:64:64:4",
+        "torus:16x16x16",
+        "torus:64x64x64",
+        "mesh:8x8x8x8x8",
+        "hypercube:18",
+        "dragonfly:257x16x8",
+        "fattree:k=64",
+    ] {
+        row(spec);
+    }
+    let path = std::env::temp_dir().join(format!("rankweave-bench-{}.graph", std::process::id()));
+    let n = 64usize;
+    let mut text = format!("{} {}\n", n * n, 2 * n * n);
+    for v in 0..n * n {
+        let (x, y) = (v / n, v % n);
+        let near = [(x + 1, y), (x + n - 1, y), (x, y + 1), (x, y + n - 1)];
+        let near = near.map(|(x, y)| (x % n * n + y % n + 1).to_string());
+        text.push_str(&format!("{}\n", near.join(" ")));
+    }
+    if std::fs::write(&path, text).is_ok() {
+        row(&format!("graph:{}", path.display()));
+        let _ = std::fs::remove_file(path);
+    }
+}

@@ -1,0 +1,112 @@
+//! Chooses places when there are more than tasks: those that lie closest together.
+//!
+//! Local search may still move tasks to the places left over; this is where it starts.
+
+use crate::mapping::Problem;
+use crate::mapping::work::{Distance, Lookup, TreePlaces, with_distance};
+
+/// As many places as tasks, ascending, those of fixed tasks among them.
+pub(super) fn choose_places(
+    problem: &Problem<'_>,
+    tree: Option<&TreePlaces>,
+    lookup: &Lookup<'_, '_>,
+) -> Vec<u32> {
+    let (tasks, places) = (problem.tasks(), problem.places().len());
+    if tasks == places {
+        return (0..places as u32).collect();
+    }
+    let mut needed = vec![false; places];
+    for task in 0..tasks {
+        if let Some(place) = problem.fixed_place(task) {
+            needed[place] = true;
+        }
+    }
+    let mut chosen = match tree {
+        Some(tree) => {
+            let needed: Vec<bool> = tree.order.iter().map(|&p| needed[p as usize]).collect();
+            let mut picked = Vec::with_capacity(tasks);
+            pick(tree, &needed, 0, places, 0, tasks, &mut picked);
+            picked
+        }
+        None => with_distance!(lookup, d => ball(d, &needed, tasks)),
+    };
+    chosen.sort_unstable();
+    chosen
+}
+
+/// Takes `want` places of the group `lo..hi`, which lies above `level`, in as few of its subgroups
+/// as possible: all in one that is large enough, the smallest such, else the largest one after the
+/// other.
+fn pick(
+    tree: &TreePlaces,
+    needed: &[bool],
+    lo: usize,
+    hi: usize,
+    level: usize,
+    want: usize,
+    picked: &mut Vec<u32>,
+) {
+    if want == hi - lo {
+        return picked.extend_from_slice(&tree.order[lo..hi]);
+    }
+    if level == tree.shifts.len() {
+        let (must, may): (Vec<usize>, Vec<usize>) = (lo..hi).partition(|&k| needed[k]);
+        picked.extend(must.into_iter().chain(may).take(want).map(|k| tree.order[k]));
+        return;
+    }
+    let mut start = lo;
+    // (group, places it must give, places it is asked for)
+    let mut groups: Vec<(std::ops::Range<usize>, usize, usize)> = tree
+        .children(lo, hi, level)
+        .into_iter()
+        .map(|end| {
+            let range = std::mem::replace(&mut start, end)..end;
+            let must = needed[range.clone()].iter().filter(|&&n| n).count();
+            (range, must, must)
+        })
+        .collect();
+    let mut left = want - groups.iter().map(|g| g.1).sum::<usize>().min(want);
+    while left > 0 {
+        // Prefer groups already in use, then one that takes all the rest, then the largest.
+        let best = groups.iter_mut().filter(|g| g.2 < g.0.len()).min_by_key(|g| {
+            let room = g.0.len() - g.2;
+            let fits = room >= left;
+            (g.2 == 0, !fits, if fits { room } else { usize::MAX - room })
+        });
+        let Some(group) = best else { break };
+        let take = left.min(group.0.len() - group.2);
+        group.2 += take;
+        left -= take;
+    }
+    for (range, _, take) in groups {
+        if take > 0 {
+            pick(tree, needed, range.start, range.end, level + 1, take, picked);
+        }
+    }
+}
+
+/// The places nearest to a centre; of several centres the one whose ball is the tightest.
+fn ball<D: Distance>(d: &D, needed: &[bool], want: usize) -> Vec<u32> {
+    let places = needed.len();
+    let fixed: Vec<usize> = (0..places).filter(|&p| needed[p]).take(16).collect();
+    let centres = if fixed.is_empty() {
+        let tries = (20_000_000 / places.max(1)).clamp(4, 64);
+        (0..places).step_by(places.div_ceil(tries).max(1)).collect()
+    } else {
+        fixed
+    };
+    let mut best: Option<(i128, Vec<u32>)> = None;
+    let mut row: Vec<(bool, i64, u32)> = Vec::with_capacity(places);
+    for centre in centres {
+        row.clear();
+        row.extend((0..places).map(|p| (!needed[p], d.between(centre as u32, p as u32), p as u32)));
+        if want < places {
+            row.select_nth_unstable(want);
+        }
+        let sum: i128 = row[..want].iter().map(|r| i128::from(r.1)).sum();
+        if best.as_ref().is_none_or(|(b, _)| sum < *b) {
+            best = Some((sum, row[..want].iter().map(|r| r.2).collect()));
+        }
+    }
+    best.map(|(_, chosen)| chosen).unwrap_or_default()
+}

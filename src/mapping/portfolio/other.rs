@@ -1,0 +1,109 @@
+//! Objectives other than hop-bytes: the same candidates, other judges, and a search of their own.
+//!
+//! Hop-bytes answers are good starts for all of them. The largest pair cost is then lowered pair by
+//! pair; for the most loaded link UMPA's congestion refinement is a further candidate.
+
+use super::Prepared;
+use crate::mapping::refinement::{ListNear, Near, Placement, TreeNear};
+use crate::mapping::work::{Csr, Distance, with_distance};
+use crate::mapping::{Objective, Problem};
+use crate::matrix::{SparseMatrix, Traffic};
+use crate::metrics;
+
+/// The value of an objective by the independent evaluator; every edge counts in both directions,
+/// which the affinity graph does not tell apart. `None` where the objective has no value: no links.
+pub(crate) fn value(problem: &Problem<'_>, slot_of_task: &[usize]) -> Option<f64> {
+    let graph = problem.graph();
+    let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices())
+        .flat_map(|v| {
+            let cell = |w| Traffic { bytes: w, messages: 1 };
+            graph.arcs(v).map(move |(t, w)| (v as u32, t, cell(w)))
+        })
+        .collect();
+    let matrix = SparseMatrix::from_entries(graph.vertices(), &entries);
+    let e = metrics::evaluate(&matrix, problem.topology(), slot_of_task).ok()?;
+    match problem.objective() {
+        Objective::HopBytes => Some(e.hop_bytes as f64),
+        Objective::TotalHops => Some(e.total_hops as f64),
+        Objective::SumCom => Some(e.sum_com as f64),
+        Objective::MaxCom => Some(e.max_com as f64),
+        Objective::Mc => e.mc,
+        Objective::Mmc => e.mmc.map(|m| m as f64),
+    }
+}
+
+/// Lowers the largest cost of a pair by swaps, as long as that works.
+pub(super) fn lower_largest(prepared: &Prepared<'_, '_>, place_of: Vec<u32>) -> Vec<u32> {
+    let places = prepared.problem.places();
+    let mut placement = Placement::new(place_of, places.len());
+    with_distance!(&prepared.lookup, d => {
+        if let Some(tree) = &prepared.all {
+            descend(prepared, d, &TreeNear::new(tree), &mut placement);
+        } else if places.len() <= 4096 {
+            descend(prepared, d, &ListNear::scan(d, places.len(), 32), &mut placement);
+        }
+    });
+    placement.place_of
+}
+
+/// The largest cost of the edges of `u` if `u` sat at `p`, the task `v` at `q`.
+fn largest_at<D: Distance>(
+    graph: &Csr,
+    d: &D,
+    at: &[u32],
+    u: usize,
+    p: u32,
+    v: u32,
+    q: u32,
+) -> i64 {
+    graph
+        .arcs(u)
+        .map(|(t, w)| w * d.between(p, if t as u32 == v { q } else { at[t] }))
+        .max()
+        .unwrap_or(0)
+}
+
+fn descend<D: Distance, N: Near>(
+    prepared: &Prepared<'_, '_>,
+    d: &D,
+    near: &N,
+    placement: &mut Placement,
+) {
+    let graph = &prepared.graph;
+    let pinned = |t: usize| prepared.pinned.get(t).copied().unwrap_or(false);
+    for _ in 0..4 * graph.len() {
+        let at = &placement.place_of;
+        let cost = |u: usize| largest_at(graph, d, at, u, at[u], u32::MAX, 0);
+        let Some(u) = (0..graph.len()).max_by_key(|&u| (cost(u), std::cmp::Reverse(u))) else {
+            return;
+        };
+        let worst = cost(u);
+        // Both ends of the worst edge may move near each of their partners.
+        let Some((x, _)) = graph.arcs(u).find(|&(t, w)| w * d.between(at[u], at[t]) == worst)
+        else {
+            return;
+        };
+        let mut best: Option<(i64, usize, u32)> = None;
+        for mover in [u, x].into_iter().filter(|&m| !pinned(m)) {
+            for (partner, _) in graph.arcs(mover) {
+                for &q in near.nearest(at[partner]) {
+                    let v = placement.task_at[q as usize];
+                    if v as usize == mover || (v != u32::MAX && pinned(v as usize)) {
+                        continue;
+                    }
+                    let p = at[mover];
+                    let mut after = largest_at(graph, d, at, mover, q, v, p);
+                    if v != u32::MAX {
+                        let other = largest_at(graph, d, at, v as usize, p, mover as u32, q);
+                        after = after.max(other);
+                    }
+                    if after < worst && best.is_none_or(|b| after < b.0) {
+                        best = Some((after, mover, q));
+                    }
+                }
+            }
+        }
+        let Some((_, mover, q)) = best else { return };
+        placement.swap(mover, q);
+    }
+}
