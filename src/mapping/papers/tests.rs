@@ -128,6 +128,15 @@ fn better_than_random() {
 }
 
 #[test]
+fn the_documentation_lists_every_algorithm() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/algorithms.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for mapper in ALL {
+        assert!(text.contains(&format!("`{}`", mapper.name())), "{}", mapper.name());
+    }
+}
+
+#[test]
 fn limits_are_explained() {
     let graph = Graph::from_edges(4, &[(0, 1, 1)]);
     let topology = parse("torus:100x100").unwrap();

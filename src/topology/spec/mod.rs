@@ -165,6 +165,15 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_lists_every_kind() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/topologies.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for kind in KINDS {
+            assert!(text.contains(&format!("| `{}:` |", kind.name)), "{}", kind.name);
+        }
+    }
+
+    #[test]
     fn every_kind_fails_on_rubbish_without_panic() {
         for kind in KINDS {
             for rubbish in ["", ":", "x", "1", "-1", "1:", "0", "99999999999999999999", "1@", "é"]
