@@ -1,7 +1,8 @@
 //! The papers' claims, one row each, with the algorithms of `src/mapping/papers`.
 //!
-//! Run with `cargo bench --bench papers [-- PART]`; parts are the names in front of the rows. CPU
-//! seconds are those of this process and one thread. Costs are hops per byte, computed by
+//! Run with `cargo bench --bench papers [-- PART]`; parts are the names in front of the rows. Any
+//! other comparison: `-- custom PATTERN TOPOLOGY ALGORITHM…`. CPU seconds are those of this process
+//! and one thread. Costs are hops per byte, computed by
 //! `rankweave::metrics`, not by the algorithms.
 
 use rankweave::mapping::{Budget, Objective, Problem, by_name};
@@ -108,9 +109,16 @@ fn snake(sides: [usize; 3], wanted: usize, seed: u64) -> Vec<usize> {
 }
 
 fn main() {
-    let only = std::env::args().nth(1).filter(|a| !a.starts_with('-'));
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let only = arguments.first().cloned();
     let part = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
     println!("part | pattern | topology | algorithm | hops per byte | MC | MMC | CPU s | swaps");
+    if let [custom, pattern, topology, names @ ..] = arguments.as_slice()
+        && custom == "custom"
+    {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return rows("custom", (pattern, topology), None, &names);
+    }
     if part("topolb") {
         // TopoLB paper, 5.2: optimal on most 2-D meshes on 2-D tori, ahead of TopoCentLB; 1.0 for
         // 8x8 on 4x4x4.
@@ -122,6 +130,7 @@ fn main() {
             ("stencil:16x16", "torus:16x16"),
             ("stencil:24x24", "torus:24x24"),
             ("stencil:32x32", "torus:32x32"),
+            ("stencil:32x32,shuffle=1", "torus:32x32"),
         ] {
             rows("topolb", (mesh, torus), None, &all);
         }

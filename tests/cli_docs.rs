@@ -122,6 +122,29 @@ fn committed_documents_are_fresh() {
 }
 
 #[test]
+fn the_table_of_formats_is_fresh() {
+    let mut page = String::from(
+        "# Formats\n\nWhat `rankweave import` reads (told from the content, never from the name) and \
+         `rankweave export` writes. Rows are senders, columns receivers, numbers are bytes unless \
+         said otherwise. Undirected formats hold the traffic of a pair in both directions together, \
+         and count it once. Formats without message counts are read as one message for each pair \
+         with bytes. The head of each file in `src/formats` has the details.\n\n\
+         | name | reads | writes | what |\n|---|---|---|---|\n",
+    );
+    for f in rankweave::formats::FORMATS {
+        let mark = |yes: bool| if yes { "yes" } else { "–" };
+        page.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            f.name(),
+            mark(f.reads()),
+            mark(f.writes()),
+            f.about().replace('|', "\\|")
+        ));
+    }
+    same_as_file("docs/formats.md", &page);
+}
+
+#[test]
 fn top_help_starts_with_examples_that_parse() {
     let help = Place::new().ok(&["--help"]);
     let mut lines = help.lines();

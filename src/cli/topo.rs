@@ -146,7 +146,7 @@ fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Answe
         nodes,
         dims: topology.as_grid().map(|g| g.dims().to_vec()),
         levels,
-        links: topology.network().map(|n| n.links()),
+        links: topology.network().map(crate::topology::count_links),
         max_distance: counted.pairs.keys().next_back().copied().unwrap_or(0),
         mean_distance: if all == 0 { 0.0 } else { sum as f64 / all as f64 },
         slot_names: (named && slots > 0).then(|| {

@@ -33,6 +33,8 @@ pub struct Summary {
     pub mode: String,
     /// True if that launch ran in another order than the launcher's.
     pub reordered: bool,
+    /// The launcher rank of the process of each task; empty for the launcher's own order.
+    pub process_of_task: Vec<u32>,
     /// What was decided.
     pub decision: String,
     /// Hop-bytes predicted for the launcher's order and the one used; `None` when nothing was.
@@ -128,6 +130,7 @@ impl Summary {
             nodes: launch.node_names.len(),
             mode: launch.mode.clone(),
             reordered: launch.is_reordered(),
+            process_of_task: launch.process_of_task.clone(),
             decision: launch.decision.clone(),
             predicted,
             kinds: kinds

@@ -100,6 +100,11 @@ struct Picture<'a> {
 }
 
 impl Picture<'_> {
+    /// Every how many cells there is a number, where there are no nodes to be named.
+    fn tick(&self) -> usize {
+        if self.grid.side() <= 16 { 4 } else { 8 }
+    }
+
     /// Characters of a cell in a line.
     fn wide(&self) -> usize {
         if self.colours == Colours::None { 2 } else { self.zoom }
@@ -122,7 +127,11 @@ impl Picture<'_> {
             let at = cell * wide;
             let text = (cell * self.grid.per_cell()).to_string();
             let wanted = cell == 0
-                || if self.starts.is_empty() { cell % 8 == 0 } else { self.starts.contains(&cell) };
+                || if self.starts.is_empty() {
+                    cell.is_multiple_of(self.tick())
+                } else {
+                    self.starts.contains(&cell)
+                };
             if wanted && at >= free {
                 for (k, c) in text.chars().enumerate() {
                     numbers[at + k] = c;
@@ -163,9 +172,9 @@ impl Picture<'_> {
                 .map(|pixel| pixel / self.zoom);
             let node = beginning.clone().find(|cell| self.starts.contains(cell));
             let number = node.or_else(|| {
-                beginning
-                    .clone()
-                    .find(|&cell| cell == 0 || (self.starts.is_empty() && cell.is_multiple_of(8)))
+                beginning.clone().find(|&cell| {
+                    cell == 0 || (self.starts.is_empty() && cell.is_multiple_of(self.tick()))
+                })
             });
             let label = number.map_or(String::new(), |n| (n * self.grid.per_cell()).to_string());
             let edge = match (plain, node.is_some()) {

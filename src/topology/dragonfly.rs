@@ -69,15 +69,17 @@ impl Dragonfly {
     }
 
     fn local_link(&self, group: usize, from: usize, to: usize) -> usize {
-        2 * self.slots() + (group * self.routers + from) * self.routers + to
+        // A router has a link to each of the others.
+        let nth = if to > from { to - 1 } else { to };
+        2 * self.slots() + (group * self.routers + from) * (self.routers - 1) + nth
     }
 
     fn global_link(&self, from: usize, to: usize) -> usize {
-        self.first_global() + from * self.groups + self.channel(from, to)
+        self.first_global() + from * (self.groups - 1) + self.channel(from, to)
     }
 
     fn first_global(&self) -> usize {
-        2 * self.slots() + self.groups * self.routers * self.routers
+        2 * self.slots() + self.groups * self.routers * (self.routers - 1)
     }
 }
 
@@ -113,7 +115,7 @@ impl Network for Dragonfly {
     }
 
     fn links(&self) -> usize {
-        self.first_global() + self.groups * self.groups
+        self.first_global() + self.groups * (self.groups - 1)
     }
 
     fn bandwidth(&self, link: usize) -> f64 {

@@ -48,3 +48,12 @@ pub fn breadth_first(network: &dyn Network, sources: &[usize]) -> Vec<u32> {
     }
     hops
 }
+
+/// Number of links there really are; [`Network::links`] only bounds their numbers.
+pub fn count_links(network: &dyn Network) -> usize {
+    let mut count = 0;
+    for vertex in 0..network.vertices() {
+        network.neighbours(vertex, &mut |_, _| count += 1);
+    }
+    count
+}

@@ -8,6 +8,10 @@ pub struct Subset<'a> {
     whole: Whole<'a>,
     slots: Vec<usize>,
     tree: Option<Tree>,
+    /// Vertices of the whole network in the order of this one, these slots first; and back. Empty
+    /// without a network.
+    old_vertex: Vec<u32>,
+    new_vertex: Vec<u32>,
 }
 
 enum Whole<'a> {
@@ -64,7 +68,17 @@ impl<'a> Subset<'a> {
             }
         }
         let tree = whole.as_tree().map(|tree| tree.restricted(slots));
-        Ok(Subset { whole: kept, slots: slots.to_vec(), tree })
+        let vertices = whole.network().map_or(0, Network::vertices);
+        let mut old_vertex: Vec<u32> = Vec::with_capacity(vertices);
+        let mut new_vertex = vec![0u32; vertices];
+        if vertices > 0 {
+            let others = (0..vertices).filter(|&v| !seen.get(v).copied().unwrap_or(false));
+            old_vertex.extend(slots.iter().copied().chain(others).map(|v| v as u32));
+        }
+        for (new, &old) in old_vertex.iter().enumerate() {
+            new_vertex[old as usize] = new as u32;
+        }
+        Ok(Subset { whole: kept, slots: slots.to_vec(), tree, old_vertex, new_vertex })
     }
 
     /// The slot of the whole topology that slot `k` stands for.
@@ -94,10 +108,9 @@ impl Topology for Subset<'_> {
         self.tree.as_ref()
     }
 
-    /// The network of the whole restricted to routes between these slots; vertices that are not
-    /// among them count as switches. Only for trees, whose restriction has its own numbering.
+    /// The network of the whole; slots that are not among these are switches of it.
     fn network(&self) -> Option<&dyn Network> {
-        self.tree.as_ref().map(|tree| tree as &dyn Network)
+        self.whole.get().network().map(|_| self as &dyn Network)
     }
 
     fn node_of(&self, slot: usize) -> usize {
@@ -106,6 +119,34 @@ impl Topology for Subset<'_> {
 
     fn slot_name(&self, slot: usize) -> Option<&str> {
         self.whole.get().slot_name(self.slots[slot])
+    }
+}
+
+impl Network for Subset<'_> {
+    fn vertices(&self) -> usize {
+        self.old_vertex.len()
+    }
+
+    fn links(&self) -> usize {
+        self.whole.get().network().map_or(0, Network::links)
+    }
+
+    fn bandwidth(&self, link: usize) -> f64 {
+        self.whole.get().network().map_or(1.0, |network| network.bandwidth(link))
+    }
+
+    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {
+        if let Some(network) = self.whole.get().network() {
+            network.neighbours(self.old_vertex[vertex] as usize, &mut |other, link| {
+                visit(self.new_vertex[other] as usize, link);
+            });
+        }
+    }
+
+    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
+        if let Some(network) = self.whole.get().network() {
+            network.route(self.slots[from], self.slots[to], visit);
+        }
     }
 }
 

@@ -108,6 +108,7 @@ fn links_come_in_pairs_with_numbers_of_their_own() {
                 assert_eq!(ends.insert(link, (v, other)), None, "{}: link {link}", t.name());
             });
         }
+        assert_eq!(ends.len(), count_links(network));
         for &(a, b) in ends.values() {
             assert!(ends.values().any(|&end| end == (b, a)), "{}: {a} {b}", t.name());
         }

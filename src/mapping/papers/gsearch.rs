@@ -5,7 +5,7 @@
 //! counts with the pair's traffic, which is the same for its stencils.
 
 use super::geom::Geom;
-use super::refine_topolb::swap_gain;
+use super::refine_topolb::{swap_gain, task_cost};
 use super::setting::Setting;
 use crate::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
@@ -58,10 +58,12 @@ impl Mapper for GSearch {
             setting: &setting,
             place_of: start.place_of_task,
             free: (0..n).map(|t| problem.fixed_place(t).is_none()).collect(),
+            slack: Vec::new(),
             swaps: 0,
             limit: (0.35 * n as f64) as usize + 20,
             budget,
         };
+        run.slack = (0..n).map(|t| run.slack_of(t)).collect();
         match self.choice {
             Choice::First => run.first(),
             Choice::BestOfTask => run.best_of_task(),
@@ -76,6 +78,8 @@ struct Run<'a, 'b, 'c> {
     setting: &'c Setting<'a, 'b>,
     place_of: Vec<u32>,
     free: Vec<bool>,
+    /// How much less a task's edges could cost at most: a swap gains no more than that of both.
+    slack: Vec<i64>,
     swaps: usize,
     limit: usize,
     budget: &'c Budget,
@@ -83,15 +87,31 @@ struct Run<'a, 'b, 'c> {
 
 impl Run<'_, '_, '_> {
     fn gain(&self, a: usize, b: usize) -> i64 {
-        match self.free[a] && self.free[b] {
+        match self.free[a] && self.free[b] && self.slack[a] + self.slack[b] > 0 {
             true => swap_gain(self.setting, &self.place_of, a, b),
             false => 0,
         }
     }
 
+    /// Cost of a task's edges above what it is with all partners one hop away; where slots take
+    /// several tasks, above nothing.
+    fn slack_of(&self, task: usize) -> i64 {
+        let places = self.setting.problem.places();
+        let one = i64::from(places.windows(2).all(|w| w[0] != w[1]));
+        let least: i64 = self.setting.graph.arcs(task).map(|(_, w)| w * one).sum();
+        let place = self.place_of[task];
+        task_cost(self.setting, &self.place_of, task, place, usize::MAX) - least
+    }
+
     fn swap(&mut self, a: usize, b: usize) {
         self.place_of.swap(a, b);
         self.swaps += 1;
+        for task in [a, b] {
+            self.slack[task] = self.slack_of(task);
+            for (other, _) in self.setting.graph.arcs(task) {
+                self.slack[other] = self.slack_of(other);
+            }
+        }
     }
 
     fn over(&self) -> bool {

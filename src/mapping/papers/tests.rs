@@ -128,6 +128,50 @@ fn better_than_random() {
 }
 
 #[test]
+fn the_documentation_lists_every_algorithm() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/algorithms.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for mapper in ALL {
+        assert!(text.contains(&format!("`{}`", mapper.name())), "{}", mapper.name());
+    }
+}
+
+/// Refinements must not lose what they refine, by the evaluator's count.
+#[test]
+fn refinements_never_worsen_their_aim() {
+    for (pattern, spec) in [("spmv:144", "torus:12x12"), ("rgg:128", "mesh:4x4x8")] {
+        let graph = crate::matrix::synthetic::pattern(pattern).unwrap();
+        let mut entries = Vec::new();
+        for v in 0..graph.vertices() {
+            let cell = |bytes| crate::matrix::Traffic { bytes, messages: 1 };
+            entries.extend(graph.arcs(v).map(|(u, w)| (v as u32, u, cell(w))));
+        }
+        let matrix = crate::matrix::SparseMatrix::from_entries(graph.vertices(), &entries);
+        let topology = parse(spec).unwrap();
+        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+        let run = |name: &str| {
+            let mapper = ALL.iter().find(|m| m.name() == name).unwrap();
+            let outcome = mapper.map(&problem, &mut Budget::unlimited()).unwrap();
+            metrics::evaluate(&matrix, topology.as_ref(), &outcome.slot_of_task).unwrap()
+        };
+        let (greedy, hops) = (run("umpa-greedy"), run("umpa-wh"));
+        assert!(hops.hop_bytes < greedy.hop_bytes, "{pattern}");
+        assert!(run("umpa-mc").mc < hops.mc, "{pattern}");
+        assert!(run("umpa-mmc").mmc <= hops.mmc, "{pattern}");
+        assert!(run("refine-topolb").hop_bytes <= run("topolb").hop_bytes, "{pattern}");
+    }
+    let graph = stencil(&[4, 4, 2]);
+    let topology = parse("mesh:6x6x4").unwrap();
+    let slots: Vec<usize> = (0..144).filter(|s| s * 7 % 9 < 3).take(32).collect();
+    let problem = Problem::builder(&graph, topology.as_ref()).slots(&slots).build().unwrap();
+    let run = |name: &str| checked(*ALL.iter().find(|m| m.name() == name).unwrap(), &problem);
+    let geom = run("geom").unwrap();
+    for name in ["gsearch", "gsearch-by-rank", "gsearch-best"] {
+        assert!(run(name).unwrap() < geom, "{name}");
+    }
+}
+
+#[test]
 fn limits_are_explained() {
     let graph = Graph::from_edges(4, &[(0, 1, 1)]);
     let topology = parse("torus:100x100").unwrap();

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Largest number of slots that a description may ask for.
-pub(super) const MAX_SLOTS: usize = 1 << 27;
+pub(super) const MAX_SLOTS: usize = 1 << 24;
 
 /// A kind of topology: its name before the colon, an example of right syntax, its reader.
 struct Kind {
@@ -165,6 +165,15 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_lists_every_kind() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/topologies.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for kind in KINDS {
+            assert!(text.contains(&format!("| `{}:` |", kind.name)), "{}", kind.name);
+        }
+    }
+
+    #[test]
     fn every_kind_fails_on_rubbish_without_panic() {
         for kind in KINDS {
             for rubbish in ["", ":", "x", "1", "-1", "1:", "0", "99999999999999999999", "1@", "é"]
@@ -173,6 +182,80 @@ mod tests {
                 if let Ok(topology) = parse(&spec) {
                     assert!(topology.slots() > 0, "{spec}");
                 }
+            }
+        }
+    }
+
+    /// A small right file of every format.
+    const FILES: [(&str, &str, &str); 9] = [
+        (
+            "hwloc",
+            "xml",
+            "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0x3\"><object type=\"NUMANode\" cpuset=\"0x3\"/><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\"/><object type=\"PU\" os_index=\"1\" cpuset=\"0x2\"/></object></topology>",
+        ),
+        ("scotch", "tgt", "sub 3 0 5 3 tleaf 2 2 10 4 1\n"),
+        ("scotch", "tgt", "deco 0\n3 5\n0 1 4\n1 1 5\n2 1 3\n1\n2 1\n"),
+        (
+            "slurm",
+            "conf",
+            "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[04-05]\nSwitchName=c Switches=a,b\n",
+        ),
+        ("slurm", "conf", "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2,4\n"),
+        (
+            "slurm",
+            "yaml",
+            "- topology: t\n  tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]\n      - switch: b\n        children: a\n",
+        ),
+        (
+            "ib",
+            "txt",
+            "Switch\t8 \"S-a1\"\t# \"leaf\"\n[1]\t\"H-1\"[1](1)\t# \"n1 HCA-1\" lid 4 4xHDR\n[2]\t\"H-2\"[1](2)\t# \"n2 HCA-1\" lid 5 4xHDR\n",
+        ),
+        ("graph", "graph", "3 2 011\n1 2 4\n0 1 4 3 8\n1 2 8\n"),
+        ("dist", "txt", "0 1 5\n1 0 5\n5 5 0\n"),
+    ];
+
+    fn parse_text(
+        folder: &std::path::Path,
+        index: usize,
+        text: &[u8],
+    ) -> Result<Box<dyn Topology>> {
+        let (kind, end, _) = FILES[index];
+        let path = folder.join(format!("{index}.{end}"));
+        std::fs::write(&path, text).unwrap();
+        parse(&format!("{kind}:{}", path.display()))
+    }
+
+    #[test]
+    fn right_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for (index, (_, _, text)) in FILES.iter().enumerate() {
+            let topology = parse_text(folder.path(), index, text.as_bytes()).unwrap();
+            assert!(topology.slots() > 1, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Damaged files give an error or a topology, never a panic.
+        #[test]
+        fn damaged_files_are_survived(
+            index in 0usize..FILES.len(),
+            at in 0usize..400,
+            cut in 0usize..6,
+            put in proptest::collection::vec(proptest::sample::select(b"0129-,=:[]()#x.\"<>/ \n\tA".to_vec()), 0..5),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut text = FILES[index].2.as_bytes().to_vec();
+            let at = at % text.len();
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, put);
+            match parse_text(folder.path(), index, &text) {
+                Ok(topology) => {
+                    let n = topology.slots();
+                    proptest::prop_assert!(n > 0);
+                    proptest::prop_assert_eq!(topology.distance(n - 1, 0), topology.distance(0, n - 1));
+                }
+                Err(error) => proptest::prop_assert!(error.to_string().contains("try:")),
             }
         }
     }
