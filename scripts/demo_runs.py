@@ -233,7 +233,8 @@ def main():
     def interrupted(number_, _frame):
         sys.exit(128 + number_)
 
-    for signal_number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    for signal_number in signals:
         signal.signal(signal_number, interrupted)
     cluster = EmulatedCluster()
     try:
@@ -250,6 +251,9 @@ def main():
         print(f"demo: {error}", file=sys.stderr)
         return 1
     finally:
+        # A second Ctrl-C shall not stop the clearing up.
+        for signal_number in signals:
+            signal.signal(signal_number, signal.SIG_IGN)
         cluster.down()
         shutil.rmtree(work, ignore_errors=True)
     result = {"stencil": figures(stencil_results),
