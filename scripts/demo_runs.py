@@ -18,7 +18,8 @@ import time
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(SCRIPTS)
-COMMAND = os.environ["RANKWEAVE_COMMAND"]
+COMMAND = os.environ.get("RANKWEAVE_COMMAND", os.path.join(ROOT, "target/release/rankweave"))
+LIBRARY = os.environ.get("RANKWEAVE_LIBRARY", os.path.join(ROOT, "target/preload/librankweave.so"))
 RANKS = 16
 START = time.monotonic()
 # Without namespaces: the same cluster as a topology, two switches with two hosts of four ranks, and
@@ -91,7 +92,7 @@ class Launch:
         command = cluster.launch(placement, prefix, program)
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("RANKWEAVE_", "OMPI_", "LD_PRELOAD"))}
-        environment["RANKWEAVE_LIBRARY"] = os.environ["RANKWEAVE_LIBRARY"]
+        environment["RANKWEAVE_LIBRARY"] = LIBRARY
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.placement = placement
         process = subprocess.Popen(command, env=environment, start_new_session=True,
