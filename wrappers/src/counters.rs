@@ -228,3 +228,34 @@ pub fn row(kind: Kind) -> Vec<(u32, Traffic)> {
     });
     sums.into_iter().enumerate().filter(|(_, t)| !t.is_zero()).map(|(i, t)| (i as u32, t)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads that come and go: nothing is lost, blocks are used again.
+    #[test]
+    fn sums_over_threads_are_exact() {
+        set_tasks(4);
+        for _ in 0..3 {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    std::thread::spawn(|| {
+                        for i in 0..1000u32 {
+                            mine().unwrap().add(Kind::OneSided, i % 5, 8, 1);
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        }
+        let expected = Traffic { bytes: 3 * 4 * 200 * 8, messages: 3 * 4 * 200 };
+        // Task 4 does not exist: its traffic is outside and left out.
+        assert_eq!(row(Kind::OneSided), (0..4).map(|t| (t, expected)).collect::<Vec<_>>());
+        let mut blocks = 0;
+        for_each_block(|_| blocks += 1);
+        assert!(blocks <= 5, "{blocks} blocks for at most five threads at a time");
+    }
+}

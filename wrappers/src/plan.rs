@@ -447,3 +447,46 @@ impl Collected {
         CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(seed: u64, fix: Vec<u32>) -> Settings {
+        Settings { seed, fix, ..Settings::default() }
+    }
+
+    #[test]
+    fn shuffles_are_permutations_that_keep_fixed_tasks() {
+        for size in [1, 2, 7, 64] {
+            for seed in 0..5 {
+                let order = shuffled(size, &with(seed, vec![0, 3]));
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..size as u32).collect::<Vec<_>>());
+                assert_eq!(order[0], 0);
+                assert!(size <= 3 || order[3] == 3);
+                assert_eq!(order, shuffled(size, &with(seed, vec![0, 3])), "not deterministic");
+            }
+        }
+        assert_ne!(shuffled(64, &with(1, vec![])), shuffled(64, &with(2, vec![])));
+    }
+
+    #[test]
+    fn fetched_bytes_belong_to_the_row_of_the_target() {
+        let traffic = Traffic { bytes: 8, messages: 1 };
+        let mut collected = Collected::new(3);
+        collected.add(2, &[vec![(0, traffic)], vec![], vec![]], &[(1, traffic)]);
+        let matrix = collected.matrix().unwrap();
+        assert_eq!(matrix.layer(Kind::PointToPoint).get(2, 0), traffic);
+        assert_eq!(matrix.layer(Kind::OneSided).get(1, 2), traffic);
+    }
+
+    #[test]
+    fn nodes_of_a_given_tree_are_the_groups_above_its_slots() {
+        let tree = topology::parse("tree:2:2").unwrap();
+        assert_eq!(nodes_of(tree.as_ref(), &[3, 0, 1, 2]), [0, 1, 1, 0]);
+        let torus = topology::parse("torus:4").unwrap();
+        assert_eq!(nodes_of(torus.as_ref(), &[2, 2, 1]), [0, 0, 1]);
+    }
+}

@@ -351,3 +351,41 @@ pub unsafe fn next<F: Copy>(index: usize) -> F {
 pub const fn fortran_number(name: &str) -> usize {
     number(name, "_", C_COUNT) - C_COUNT
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_names_follow_the_bindings() {
+        assert_eq!(real_name(number("MPI_Send", "", 0), false), c"PMPI_Send");
+        let send = fortran_number("mpi_send");
+        assert_eq!(real_name(fortran(0, send), true), c"pmpi_send_");
+        assert_eq!(real_name(fortran(1, send), false), c"pmpi_send_f08_");
+        assert_eq!(real_name(fortran(1, send), true), c"pmpir_send_f08_");
+        assert_eq!(real_name(fortran(2, send), true), c"pmpir_send_f08ts_");
+    }
+
+    #[test]
+    fn functions_after_mpi_3_1_are_known() {
+        assert!(in_mpi_3_1(number("MPI_Send", "", 0)));
+        assert!(!in_mpi_3_1(number("MPI_Send_c", "", 0)));
+        assert!(!in_mpi_3_1(number("MPI_Psend_init", "", 0)));
+        assert!(!in_mpi_3_1(fortran(0, fortran_number("mpi_psend_init"))));
+    }
+
+    #[test]
+    fn an_entry_point_is_known_by_its_code() {
+        for index in [0, number("MPI_Send", "", 0), COUNT - 1] {
+            // SAFETY: the first word of a slot is a resolver stub or an entry: both are functions.
+            let stub = SLOTS[index].load(Ordering::Relaxed) as usize;
+            assert_eq!(unsafe { at(stub) }, None, "a resolver is no entry point");
+        }
+        // SAFETY: a function exported by this library.
+        let entry = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"MPI_Send".as_ptr()) } as usize;
+        if entry != 0 {
+            // SAFETY: as above.
+            assert_eq!(unsafe { at(entry) }, Some(number("MPI_Send", "", 0)));
+        }
+    }
+}

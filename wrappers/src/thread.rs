@@ -75,3 +75,24 @@ pub fn current() -> &'static Thread {
         &*address
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn each_thread_has_its_own_zeroed_state() {
+        let here = current();
+        assert!(std::ptr::eq(here, current()));
+        here.size.store(7, Ordering::Relaxed);
+        let there = std::thread::spawn(|| {
+            let mine = current();
+            (std::ptr::from_ref(mine) as usize, mine.size.load(Ordering::Relaxed))
+        });
+        let (address, size) = there.join().unwrap();
+        assert_ne!(address, std::ptr::from_ref(here) as usize);
+        assert_eq!(size, 0);
+        assert_eq!(std::ptr::from_ref(here) as usize % align_of::<Thread>(), 0);
+    }
+}

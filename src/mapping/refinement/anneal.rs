@@ -68,10 +68,12 @@ pub(crate) fn anneal<D: Distance, N: Near>(
         return 0;
     }
     let unit = uphill / f64::from(count);
-    let draws: Vec<f64> = (0..DRAWS).map(|k| -((k as f64 + 0.5) / DRAWS as f64).ln()).collect();
+    // The crate's own logarithm and power: the system's differ between machines by a last bit, and
+    // the same seed has to give the same mapping everywhere.
+    let draws: Vec<f64> = (0..DRAWS).map(|k| -libm::log((k as f64 + 0.5) / DRAWS as f64)).collect();
     const BLOCK: u64 = 1024;
     let blocks = (schedule.steps / BLOCK).max(1);
-    let cooling = (schedule.cold / schedule.hot).powf(1.0 / blocks as f64);
+    let cooling = libm::pow(schedule.cold / schedule.hot, 1.0 / blocks as f64);
     let mut temperature = unit * schedule.hot;
     let mut change = 0i128;
     for _ in 0..blocks {
