@@ -3,15 +3,13 @@
 use super::grid::Grid;
 use super::order::{self, NodeTraffic};
 use super::summary::{self, Summary};
-use super::svg::{self, Figure, escaped};
+use super::svg::{self, CELLS, Figure, escaped};
 use super::units;
 use crate::error::Result;
 use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{Launch, Record};
 
-/// Most cells of a heat map in each direction.
-const CELLS: usize = 1024;
 /// How many pairs are listed.
 const PAIRS: usize = 20;
 /// How many nodes are listed.
@@ -89,6 +87,10 @@ fn left(text: &str) -> String {
     format!("<td class=\"l\">{}</td>", escaped(text))
 }
 
+fn percent(part: u64, whole: u64) -> String {
+    escaped(&units::percent(part, whole))
+}
+
 fn per_message(bytes: u64, messages: u64) -> String {
     bytes.checked_div(messages).map_or_else(|| "–".into(), units::bytes)
 }
@@ -136,11 +138,11 @@ impl Page<'_> {
             cards.push(format!("<div class=\"card\"><b>{value}</b><span>{what}</span></div>"));
         };
         let nodes = match s.nodes {
-            0 => "nodes not known".into(),
-            1 => "on 1 node".into(),
-            n => format!("on {n} nodes"),
+            0 => "; their nodes are not known".into(),
+            1 => " on 1 node".into(),
+            n => format!(" on {n} nodes"),
         };
-        card(units::count(s.tasks as u64), format!("tasks {nodes}"));
+        card(units::count(s.tasks as u64), format!("tasks{nodes}"));
         card(
             units::bytes(s.total.bytes),
             format!("sent in {} messages", units::count(s.total.messages)),
@@ -148,10 +150,10 @@ impl Page<'_> {
         let all = (s.tasks as u64).saturating_mul(s.tasks as u64);
         card(
             units::count(s.total.pairs as u64),
-            format!("pairs talk, {} of all", units::percent(s.total.pairs as u64, all)),
+            format!("pairs talk, {} of all", percent(s.total.pairs as u64, all)),
         );
         if let (Some(now), Some(given)) = (s.internode_bytes, s.internode_bytes_given_order) {
-            let share = units::percent(now, s.total.bytes);
+            let share = percent(now, s.total.bytes);
             let what = match s.reordered {
                 true => {
                     let change = change(given as f64, now as f64);
@@ -233,11 +235,11 @@ impl Page<'_> {
         let mut out = String::from("<h2>How the order was decided</h2>");
         let mode = match s.mode.as_str() {
             "" => "unknown".into(),
-            "import" => "none; the matrix was imported".into(),
             mode => mode.to_string(),
         };
         let decision = match (s.decision.is_empty(), s.mode.as_str()) {
             (false, _) => s.decision.clone(),
+            (true, "import") => "The matrix was imported; nothing was to be decided.".into(),
             (true, "record") => "This launch recorded; nothing was to be decided.".into(),
             (true, _) => "Nothing was decided.".into(),
         };
@@ -396,7 +398,7 @@ impl Page<'_> {
                 row(&[
                     format!("<td class=\"l\">{} ↔ {}</td>", p.a, p.b),
                     td(units::bytes(p.bytes)),
-                    td(units::percent(p.bytes, total)),
+                    td(percent(p.bytes, total)),
                     td(units::count(p.messages)),
                     td(per_message(p.bytes, p.messages)),
                     left(match p.internode {
