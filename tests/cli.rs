@@ -1,5 +1,8 @@
 //! Every command as a user runs it.
 
+// A test that cannot go on ends with a message.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
 mod cli_support;
 
 use cli_support::{Place, of, repository};

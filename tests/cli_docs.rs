@@ -1,5 +1,8 @@
 //! Help, manual page, completions and tables say all there is, and the committed ones are fresh.
 
+// A test that cannot go on ends with a message.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
 mod cli_support;
 
 use cli_support::{Place, same_as_file};

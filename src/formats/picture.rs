@@ -11,13 +11,17 @@ pub struct Png;
 /// SVG.
 pub struct Svg;
 
-/// Most cells in each direction.
+/// Most cells of a PNG in each direction; each is a pixel at least.
 const CELLS: usize = 1024;
 
-fn with_figure<T>(export: &Export<'_>, draw: fn(&Figure<'_>) -> Result<T>) -> Result<T> {
+fn with_figure<T>(
+    export: &Export<'_>,
+    cells: usize,
+    draw: fn(&Figure<'_>) -> Result<T>,
+) -> Result<T> {
     let tasks = export.matrix.tasks();
     let identity: Vec<u32> = (0..tasks as u32).collect();
-    let grid = Grid::new(&export.matrix, &identity, CELLS);
+    let grid = Grid::new(&export.matrix, &identity, cells);
     // By task: nodes are marked where the tasks of each stand together.
     let launch = &export.record.launch;
     let order = order::by_node(launch, tasks);
@@ -47,7 +51,7 @@ impl Format for Png {
     }
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        out.write_all(&with_figure(export, canvas::draw)?).map_err(write_error)
+        out.write_all(&with_figure(export, CELLS, canvas::draw)?).map_err(write_error)
     }
 }
 
@@ -66,7 +70,7 @@ impl Format for Svg {
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         // On its own the drawing needs a background; in a page it takes that of the page.
-        let page = with_figure(export, svg::draw)?.replacen(
+        let page = with_figure(export, svg::CELLS, svg::draw)?.replacen(
             "</title>",
             "</title><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>",
             1,

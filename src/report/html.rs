@@ -3,41 +3,19 @@
 use super::grid::Grid;
 use super::order::{self, NodeTraffic};
 use super::summary::{self, Summary};
-use super::svg::{self, Figure, escaped};
+use super::svg::{self, CELLS, Figure, escaped};
 use super::units;
 use crate::error::Result;
 use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{Launch, Record};
 
-/// Most cells of a heat map in each direction.
-const CELLS: usize = 1024;
 /// How many pairs are listed.
 const PAIRS: usize = 20;
 /// How many nodes are listed.
 const NODES: usize = 64;
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--fg:#1c2330;--dim:#5b6577;--bg:#fff;--card:#f3f5f9;--line:#d9dee8;\
---good:#157a45;--bad:#b3261e;--bar:#a8375a}\
-@media(prefers-color-scheme:dark){:root{--fg:#e6e9f0;--dim:#9aa5b8;--bg:#14171e;--card:#1e232d;\
---line:#333b49;--good:#5fd08f;--bad:#ff8a80;--bar:#e0637f}}\
-*{box-sizing:border-box}body{margin:0 auto;max-width:1160px;padding:24px 28px 60px;color:var(--fg);\
-background:var(--bg);font:15px/1.5 system-ui,sans-serif}\
-h1{font-size:24px;margin:0 0 2px;overflow-wrap:anywhere}h2{font-size:18px;margin:34px 0 10px}\
-.dim{color:var(--dim)}code{font:13px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(160px,1fr));gap:12px;\
-margin:18px 0}.card{background:var(--card);border-radius:8px;padding:10px 14px}\
-.card b{display:block;font-size:20px;font-weight:600;white-space:nowrap}\
-.card span{color:var(--dim);font-size:13px}\
-.figures{display:flex;flex-wrap:wrap;gap:8px 24px}svg{max-width:100%;height:auto}\
-table{border-collapse:collapse;font-size:14px}.wide{overflow-x:auto}\
-th,td{padding:4px 12px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;\
-font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);font-weight:600;\
-vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\
-.l{text-align:left!important;white-space:normal}.good{color:var(--good)}.bad{color:var(--bad)}\
-.bar{display:inline-block;height:9px;border-radius:2px;background:var(--bar)}\
-footer{margin-top:40px;color:var(--dim);font-size:13px}";
+const STYLE: &str = include_str!("style.css");
 
 /// The report of a record for some kinds of traffic.
 pub fn html(record: &Record, kinds: &[Kind]) -> Result<String> {
@@ -89,6 +67,10 @@ fn left(text: &str) -> String {
     format!("<td class=\"l\">{}</td>", escaped(text))
 }
 
+fn percent(part: u64, whole: u64) -> String {
+    escaped(&units::percent(part, whole))
+}
+
 fn per_message(bytes: u64, messages: u64) -> String {
     bytes.checked_div(messages).map_or_else(|| "–".into(), units::bytes)
 }
@@ -136,11 +118,11 @@ impl Page<'_> {
             cards.push(format!("<div class=\"card\"><b>{value}</b><span>{what}</span></div>"));
         };
         let nodes = match s.nodes {
-            0 => "nodes not known".into(),
-            1 => "on 1 node".into(),
-            n => format!("on {n} nodes"),
+            0 => "; their nodes are not known".into(),
+            1 => " on 1 node".into(),
+            n => format!(" on {n} nodes"),
         };
-        card(units::count(s.tasks as u64), format!("tasks {nodes}"));
+        card(units::count(s.tasks as u64), format!("tasks{nodes}"));
         card(
             units::bytes(s.total.bytes),
             format!("sent in {} messages", units::count(s.total.messages)),
@@ -148,10 +130,10 @@ impl Page<'_> {
         let all = (s.tasks as u64).saturating_mul(s.tasks as u64);
         card(
             units::count(s.total.pairs as u64),
-            format!("pairs talk, {} of all", units::percent(s.total.pairs as u64, all)),
+            format!("pairs talk, {} of all", percent(s.total.pairs as u64, all)),
         );
         if let (Some(now), Some(given)) = (s.internode_bytes, s.internode_bytes_given_order) {
-            let share = units::percent(now, s.total.bytes);
+            let share = percent(now, s.total.bytes);
             let what = match s.reordered {
                 true => {
                     let change = change(given as f64, now as f64);
@@ -233,11 +215,11 @@ impl Page<'_> {
         let mut out = String::from("<h2>How the order was decided</h2>");
         let mode = match s.mode.as_str() {
             "" => "unknown".into(),
-            "import" => "none; the matrix was imported".into(),
             mode => mode.to_string(),
         };
         let decision = match (s.decision.is_empty(), s.mode.as_str()) {
             (false, _) => s.decision.clone(),
+            (true, "import") => "The matrix was imported; nothing was to be decided.".into(),
             (true, "record") => "This launch recorded; nothing was to be decided.".into(),
             (true, _) => "Nothing was decided.".into(),
         };
@@ -396,7 +378,7 @@ impl Page<'_> {
                 row(&[
                     format!("<td class=\"l\">{} ↔ {}</td>", p.a, p.b),
                     td(units::bytes(p.bytes)),
-                    td(units::percent(p.bytes, total)),
+                    td(percent(p.bytes, total)),
                     td(units::count(p.messages)),
                     td(per_message(p.bytes, p.messages)),
                     left(match p.internode {

@@ -22,8 +22,11 @@ pub struct Figure<'a> {
     pub groups: Vec<(usize, String)>,
 }
 
+/// Most cells in each direction: with more than there are pixels, thin lines would vanish where a
+/// viewer leaves pixels out.
+pub const CELLS: usize = 430;
 /// Side of the picture itself.
-const SIDE: f64 = 430.0;
+const SIDE: f64 = CELLS as f64;
 const LEFT: f64 = 74.0;
 const TOP: f64 = 66.0;
 /// Most groups that are named on the axes; more are only separated by lines.

@@ -41,7 +41,10 @@ pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".into();
     }
-    format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+    match 100.0 * part as f64 / whole as f64 {
+        small if part > 0 && small < 0.05 => "< 0.1 %".into(),
+        percent => format!("{percent:.1} %"),
+    }
 }
 
 /// `2026-11-21 12:06 UTC`, from seconds since 1970-01-01; `unknown` for 0.
@@ -96,6 +99,7 @@ mod tests {
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(123), "123");
         assert_eq!((percent(1, 8), percent(0, 0)), ("12.5 %".into(), "0 %".into()));
+        assert_eq!((percent(1, 9999), percent(0, 9)), ("< 0.1 %".into(), "0.0 %".into()));
     }
 
     #[test]

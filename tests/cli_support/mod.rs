@@ -1,7 +1,7 @@
 //! Runs the command in a directory and a store of its own.
 
 // Every test program uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::expect_used)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

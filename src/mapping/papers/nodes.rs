@@ -41,7 +41,8 @@ impl Nodes {
             all.iter().map(|&t| vec![t]).collect()
         } else {
             let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(1));
-            partition(&setting.graph, &all, &capacity, &mut bisector, &mut rng)
+            let mut local = vec![u32::MAX; setting.len()];
+            partition(&setting.graph, &all, &capacity, &mut bisector, &mut rng, &mut local)
         };
         let graph = quotient(&setting.graph, &tasks);
         Nodes { graph, slots, capacity, places, tasks }

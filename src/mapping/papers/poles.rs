@@ -35,6 +35,9 @@ pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
     let mut bisector = setting.bisector();
     let mut rng = setting.rng.fork(3);
     let all: Vec<u32> = (0..n as u32).collect();
+    let mut local = vec![u32::MAX; n];
+    // The set that a task was last seen in.
+    let (mut set_of, mut set) = (vec![0u32; n], 0u32);
     let mut sets = vec![(all.clone(), all)];
     while let Some((tasks, places)) = sets.pop() {
         if tasks.len() <= 1 || budget.expired() {
@@ -45,13 +48,15 @@ pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
         }
         let target = tasks.len() / 2;
         let sizes = [target, tasks.len() - target];
-        let mut parts = partition(&setting.graph, &tasks, &sizes, &mut bisector, &mut rng);
+        let mut parts =
+            partition(&setting.graph, &tasks, &sizes, &mut bisector, &mut rng, &mut local);
         let (near, far) = halve(setting, &places, target);
         let (a, b) = (near[near.len() / 2], far[far.len() / 2]);
         if near.len() == far.len() {
-            let mut inside = vec![false; n];
-            tasks.iter().for_each(|&t| inside[t as usize] = true);
-            let pull = |part: &[u32]| outside_pull(setting, &inside, &place_of, part, a, b);
+            set += 1;
+            tasks.iter().for_each(|&t| set_of[t as usize] = set);
+            let inside = |t: usize| set_of[t] == set;
+            let pull = |part: &[u32]| outside_pull(setting, inside, &place_of, part, a, b);
             if pull(&parts[0]) > pull(&parts[1]) {
                 parts.swap(0, 1);
             }
@@ -70,7 +75,7 @@ pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
 /// Cost of a part at `a` minus its cost at `b`, as far as partners outside are concerned.
 fn outside_pull(
     setting: &Setting,
-    inside: &[bool],
+    inside: impl Fn(usize) -> bool,
     place_of: &[u32],
     part: &[u32],
     a: u32,
@@ -79,7 +84,7 @@ fn outside_pull(
     let graph: &Csr = &setting.graph;
     let mut sum = 0;
     for &task in part {
-        for (other, weight) in graph.arcs(task as usize).filter(|&(other, _)| !inside[other]) {
+        for (other, weight) in graph.arcs(task as usize).filter(|&(other, _)| !inside(other)) {
             let at = place_of[other] as usize;
             sum += weight * (setting.distance(a as usize, at) - setting.distance(b as usize, at));
         }

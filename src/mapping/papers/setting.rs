@@ -94,17 +94,18 @@ impl<'a, 'b> Setting<'a, 'b> {
 }
 
 /// Splits `members` of `graph` into parts of exactly the given sizes by recursive bisection, with
-/// few weight between parts. The sizes add up to the number of members.
+/// few weight between parts. The sizes add up to the number of members. `local` is scratch as for
+/// [`Csr::subgraph`].
 pub(super) fn partition(
     graph: &Csr,
     members: &[u32],
     sizes: &[usize],
     bisector: &mut Bisector,
     rng: &mut Rng,
+    local: &mut [u32],
 ) -> Vec<Vec<u32>> {
     let mut parts = Vec::with_capacity(sizes.len());
-    let mut local = vec![u32::MAX; graph.len()];
-    let sub = graph.subgraph(members, &mut local);
+    let sub = graph.subgraph(members, local);
     split(&sub, members, sizes, bisector, rng, &mut parts);
     parts
 }

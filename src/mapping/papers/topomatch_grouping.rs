@@ -36,7 +36,8 @@ pub(super) fn group(
         _ if arity <= 5 => fast(graph, arity),
         _ => {
             let all: Vec<u32> = (0..n as u32).collect();
-            partition(graph, &all, &vec![arity; n / arity], bisector, rng)
+            let mut local = vec![u32::MAX; n];
+            partition(graph, &all, &vec![arity; n / arity], bisector, rng, &mut local)
         }
     }
 }
