@@ -377,8 +377,8 @@ mod tests {
     #[test]
     fn an_entry_point_is_known_by_its_code() {
         for index in [0, number("MPI_Send", "", 0), COUNT - 1] {
-            // SAFETY: the first word of a slot is a resolver stub or an entry: both are functions.
             let stub = SLOTS[index].load(Ordering::Relaxed) as usize;
+            // SAFETY: the first word of a slot is a resolver stub or an entry: both are functions.
             assert_eq!(unsafe { at(stub) }, None, "a resolver is no entry point");
         }
         // SAFETY: a function exported by this library.

@@ -309,7 +309,8 @@ fn names_are_unique() {
 #[test]
 fn allgather_algorithms_bring_everybody_everything_exactly_once() {
     type Algorithm = fn(member::Member, &Blocks, &mut Visit);
-    let algorithms: [(&str, Algorithm, fn(u32) -> bool); 4] = [
+    type Fits = fn(u32) -> bool;
+    let algorithms: [(&str, Algorithm, Fits); 4] = [
         ("ring", ring::allgather, |_| true),
         ("bruck", bruck::allgather, |_| true),
         ("neighbor", neighbor::allgather, |size| size % 2 == 0),
