@@ -18,7 +18,8 @@ import time
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(SCRIPTS)
-COMMAND = os.environ["RANKWEAVE_COMMAND"]
+COMMAND = os.environ.get("RANKWEAVE_COMMAND", os.path.join(ROOT, "target/release/rankweave"))
+LIBRARY = os.environ.get("RANKWEAVE_LIBRARY", os.path.join(ROOT, "target/preload/librankweave.so"))
 RANKS = 16
 START = time.monotonic()
 # Without namespaces: the same cluster as a topology, two switches with two hosts of four ranks, and
@@ -91,7 +92,7 @@ class Launch:
         command = cluster.launch(placement, prefix, program)
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith(("RANKWEAVE_", "OMPI_", "LD_PRELOAD"))}
-        environment["RANKWEAVE_LIBRARY"] = os.environ["RANKWEAVE_LIBRARY"]
+        environment["RANKWEAVE_LIBRARY"] = LIBRARY
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.placement = placement
         process = subprocess.Popen(command, env=environment, start_new_session=True,
@@ -233,7 +234,8 @@ def main():
     def interrupted(number_, _frame):
         sys.exit(128 + number_)
 
-    for signal_number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    for signal_number in signals:
         signal.signal(signal_number, interrupted)
     cluster = EmulatedCluster()
     try:
@@ -250,6 +252,9 @@ def main():
         print(f"demo: {error}", file=sys.stderr)
         return 1
     finally:
+        # A second Ctrl-C shall not stop the clearing up.
+        for signal_number in signals:
+            signal.signal(signal_number, signal.SIG_IGN)
         cluster.down()
         shutil.rmtree(work, ignore_errors=True)
     result = {"stencil": figures(stencil_results),

@@ -15,27 +15,7 @@ const PAIRS: usize = 20;
 /// How many nodes are listed.
 const NODES: usize = 64;
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--fg:#1c2330;--dim:#5b6577;--bg:#fff;--card:#f3f5f9;--line:#d9dee8;\
---good:#157a45;--bad:#b3261e;--bar:#a8375a}\
-@media(prefers-color-scheme:dark){:root{--fg:#e6e9f0;--dim:#9aa5b8;--bg:#14171e;--card:#1e232d;\
---line:#333b49;--good:#5fd08f;--bad:#ff8a80;--bar:#e0637f}}\
-*{box-sizing:border-box}body{margin:0 auto;max-width:1160px;padding:24px 28px 60px;color:var(--fg);\
-background:var(--bg);font:15px/1.5 system-ui,sans-serif}\
-h1{font-size:24px;margin:0 0 2px;overflow-wrap:anywhere}h2{font-size:18px;margin:34px 0 10px}\
-.dim{color:var(--dim)}code{font:13px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(160px,1fr));gap:12px;\
-margin:18px 0}.card{background:var(--card);border-radius:8px;padding:10px 14px}\
-.card b{display:block;font-size:20px;font-weight:600;white-space:nowrap}\
-.card span{color:var(--dim);font-size:13px}\
-.figures{display:flex;flex-wrap:wrap;gap:8px 24px}svg{max-width:100%;height:auto}\
-table{border-collapse:collapse;font-size:14px}.wide{overflow-x:auto}\
-th,td{padding:4px 12px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;\
-font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);font-weight:600;\
-vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\
-.l{text-align:left!important;white-space:normal}.good{color:var(--good)}.bad{color:var(--bad)}\
-.bar{display:inline-block;height:9px;border-radius:2px;background:var(--bar)}\
-footer{margin-top:40px;color:var(--dim);font-size:13px}";
+const STYLE: &str = include_str!("style.css");
 
 /// The report of a record for some kinds of traffic.
 pub fn html(record: &Record, kinds: &[Kind]) -> Result<String> {

@@ -122,7 +122,7 @@ class OpenMpi(Stack):
 
 class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
-    extra = ("--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader")
+    extra = ("--oversubscribe", "--bind-to", "none")
 
 
 class OpenMpi5(OpenMpi):

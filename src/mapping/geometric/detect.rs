@@ -189,13 +189,13 @@ fn layers(lists: &Lists, dimension_of_arc: &[u8], k: usize) -> Option<(usize, bo
     let mut id = vec![u32::MAX; n];
     let mut count = 0u32;
     let mut layer = vec![0u32; n];
-    for v in 0..n {
+    for (v, layer) in layer.iter_mut().enumerate() {
         let root = union.find(v as u32) as usize;
         if id[root] == u32::MAX {
             id[root] = count;
             count += 1;
         }
-        layer[v] = id[root];
+        *layer = id[root];
     }
     let mut beside = vec![[u32::MAX; 2]; count as usize];
     for v in 0..n {

@@ -59,8 +59,10 @@ impl Bisector {
 
     fn limits(&self, graph: &Csr, target: i64, finest: bool) -> FmLimits {
         let heaviest = i64::from(graph.sizes.iter().copied().max().unwrap_or(1));
-        let patience =
-            if graph.len() <= 1000 { 50 + graph.len() / 4 } else { 250 + graph.len() / 100 };
+        let n = graph.len();
+        let patience = if n <= 1000 { 50 + n / 4 } else { 250 + n / 100 };
+        let once = self.effort.runs == 1 && self.effort.cycles == 0;
+        let patience = if once { patience / 2 } else { patience };
         FmLimits {
             target,
             allowed: if finest { 0 } else { heaviest },
@@ -111,15 +113,18 @@ impl Bisector {
         } else {
             self.first(coarsest, limits, rng)
         };
-        while let Some((coarse, of)) = levels.pop() {
-            // Only what lies in a cluster at the cut can lie at the cut.
-            let cut: Vec<bool> = (0..coarse.len())
-                .map(|c| coarse.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
-                .collect();
+        // Only what lies in a cluster at the cut can lie at the cut.
+        let mut near: Vec<bool> = (0..coarsest.len())
+            .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
+            .collect();
+        while let Some((_, of)) = levels.pop() {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
-            self.fm.refine(finer, &mut b, limits, |v| cut[of[v] as usize]);
+            self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
+            if !levels.is_empty() {
+                near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
+            }
         }
         if b.size[0] != target {
             force_balance(graph, &mut b, target);

@@ -124,7 +124,8 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
             }
         }
         let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
-        if !list.is_empty() && enough {
+        let perfect = |c: &Candidate| prepared.cost(&c.place_of) == prepared.least();
+        if !list.is_empty() && (enough || list.iter().any(perfect)) {
             return list;
         }
     }

@@ -26,7 +26,15 @@ impl Effort {
         };
         match preset {
             Preset::Fast => {
-                Effort { bisect: bisect(1, 2, 2, 0), anneal_steps: 0, swap_evaluations: 200 * n }
+                Effort {
+                    bisect: BisectEffort {
+                        // Fewer levels pay where every level is a walk through memory.
+                        members: if n > 65_536 { 6 } else { 3 },
+                        ..bisect(1, 2, 2, 0)
+                    },
+                    anneal_steps: 0,
+                    swap_evaluations: 200 * n,
+                }
             }
             Preset::Default => Effort {
                 bisect: if n <= 8192 { bisect(3, 4, 4, 3) } else { bisect(1, 4, 3, 1) },

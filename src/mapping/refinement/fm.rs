@@ -97,6 +97,17 @@ impl Fm {
         }
     }
 
+    /// What the last run saw of every vertex, for [`Fm::was_near_cut`]; the buffer is handed over.
+    pub(crate) fn take_state(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.state)
+    }
+
+    /// False only if the vertex with this state is surely not at the cut.
+    #[inline]
+    pub(crate) fn was_near_cut(state: u8) -> bool {
+        state & LISTED != 0
+    }
+
     fn excess(b: &Bisection, limits: FmLimits) -> i64 {
         ((b.size[0] - limits.target).abs() - limits.allowed).max(0)
     }

@@ -10,6 +10,11 @@ pub(crate) trait Near {
 
     /// The nearest places, at most a few dozen.
     fn nearest(&self, p: u32) -> &[u32];
+
+    /// True if the places of one [`Near::nearest`] are as good as each other for anyone outside.
+    fn alike(&self) -> bool {
+        false
+    }
 }
 
 /// Groups of a tree: near is who shares a group.
@@ -52,6 +57,10 @@ impl TreeNear {
 }
 
 impl Near for TreeNear {
+    fn alike(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
         let mut level = 0;

@@ -44,6 +44,21 @@ impl Placement {
         delta
     }
 
+    /// The part of [`Self::delta`] that task `u` itself sees.
+    #[inline(always)]
+    pub(crate) fn half_delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
+        let p = self.place_of[u];
+        let v = self.task_at[q as usize];
+        let mut delta = 0;
+        for (t, w) in graph.arcs(u) {
+            if t as u32 != v {
+                let at = self.place_of[t];
+                delta += w * (d.between(q, at) - d.between(p, at));
+            }
+        }
+        delta
+    }
+
     #[inline(always)]
     pub(crate) fn swap(&mut self, u: usize, q: u32) {
         let p = self.place_of[u];

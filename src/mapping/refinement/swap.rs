@@ -5,7 +5,7 @@
 //! takes the best swap. A queue of tasks whose surroundings changed keeps later rounds short.
 
 use super::near::Near;
-use super::placement::Placement;
+use super::placement::{EMPTY, Placement};
 use crate::mapping::Budget;
 use crate::mapping::work::{Csr, Distance};
 
@@ -25,6 +25,7 @@ pub(crate) fn swap_search<D: Distance, N: Near>(
     let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
     let mut queued = vec![true; n];
     let mut since_check = 0u32;
+    let mut tried: Vec<*const u32> = Vec::new();
     while let Some(u) = queue.pop_front() {
         let u = u as usize;
         queued[u] = false;
@@ -41,21 +42,31 @@ pub(crate) fn swap_search<D: Distance, N: Near>(
         let p = placement.place_of[u];
         let mut best = (0i64, p);
         let own = near.nearest(p);
+        tried.clear();
         for (x, _) in graph.arcs(u) {
             let at = placement.place_of[x];
             let seats = near.nearest(at);
-            if seats.as_ptr() == own.as_ptr() {
-                continue; // Already together: one group of the lowest level.
+            // One group of the lowest level: already together, or already tried.
+            if seats.as_ptr() == own.as_ptr() || tried.contains(&seats.as_ptr()) {
+                continue;
             }
+            tried.push(seats.as_ptr());
             for &q in seats {
                 if q == p || q == at {
                     continue;
                 }
                 let v = placement.task_at[q as usize];
-                if v != super::placement::EMPTY && is_pinned(v as usize) {
+                if v != EMPTY && is_pinned(v as usize) {
                     continue;
                 }
                 evaluations = evaluations.saturating_sub(1);
+                // Of two tasks that gain by a swap one gains by its own move; that one finds it.
+                if placement.half_delta(graph, d, u, q) > 0 {
+                    if near.alike() {
+                        break;
+                    }
+                    continue;
+                }
                 let delta = placement.delta(graph, d, u, q);
                 if delta < best.0 {
                     best = (delta, q);
@@ -74,7 +85,7 @@ pub(crate) fn swap_search<D: Distance, N: Near>(
             };
             wake(u);
             graph.arcs(u).for_each(|(t, _)| wake(t));
-            if other != super::placement::EMPTY {
+            if other != EMPTY {
                 wake(other as usize);
                 graph.arcs(other as usize).for_each(|(t, _)| wake(t));
             }
