@@ -150,6 +150,9 @@ pub trait Abi: Copy + Send + Sync + 'static {
     fn comm_self() -> Self::Comm;
     fn comm_null() -> Self::Comm;
     fn byte() -> Self::Datatype;
+    fn datatype_null() -> Self::Datatype;
+    fn uint64() -> Self::Datatype;
+    fn op_max() -> Self::Op;
     fn info_null() -> Self::Info;
     fn errors_return() -> Self::Errhandler;
     fn request_null() -> Self::Request;
@@ -215,6 +218,15 @@ impl Abi for OpenMpi {
     fn byte() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_byte"))
     }
+    fn datatype_null() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_datatype_null"))
+    }
+    fn uint64() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_uint64_t"))
+    }
+    fn op_max() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_op_max"))
+    }
     fn info_null() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_info_null"))
     }
@@ -279,6 +291,15 @@ impl Abi for Mpich {
     }
     fn byte() -> IntHandle {
         IntHandle(0x4c00_010d)
+    }
+    fn datatype_null() -> IntHandle {
+        IntHandle(0x0c00_0000)
+    }
+    fn uint64() -> IntHandle {
+        IntHandle(0x4c00_083e)
+    }
+    fn op_max() -> IntHandle {
+        IntHandle(0x5800_0001)
     }
     fn info_null() -> IntHandle {
         IntHandle(0x1c00_0000)
@@ -352,6 +373,15 @@ impl Abi for Standard {
     }
     fn byte() -> PointerHandle {
         PointerHandle(0x247)
+    }
+    fn datatype_null() -> PointerHandle {
+        PointerHandle(0x200)
+    }
+    fn uint64() -> PointerHandle {
+        PointerHandle(0x259)
+    }
+    fn op_max() -> PointerHandle {
+        PointerHandle(0x23)
     }
     fn info_null() -> PointerHandle {
         PointerHandle(0x130)

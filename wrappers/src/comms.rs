@@ -11,7 +11,7 @@ use crate::pmpi::pmpi;
 use crate::thread::{self, Thread};
 use crate::world;
 use libc::{c_int, c_void};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rw::matrix::Kind;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -161,24 +161,58 @@ unsafe extern "C" fn deleted<A: Abi>(
 
 /// Drops the entry with this number, after folding in what was recorded on it.
 fn forget<A: Abi>(number: u64) {
-    let mut table = TABLE.write();
-    let Some(table) = table.as_mut() else { return };
-    // SAFETY: entries in the table are valid until removed here.
-    let bits: Vec<u64> = table
-        .iter()
-        .filter(|(_, e)| unsafe { (*e.0).number } == number)
-        .map(|(&bits, _)| bits)
-        .collect();
-    for bits in bits {
-        if let Some(entry) = table.remove(&bits) {
-            counters::for_each_thread(|thread| drop_caches(thread, bits));
-            // SAFETY: the pointer came from Box::into_raw in `add`, was just taken out of the table,
-            // and no thread caches it any more. A thread cannot be using it: the standard forbids
-            // using a communicator while it is being freed.
-            let communicator = unsafe { Box::from_raw(entry.0) };
-            counters::for_each_block(|block| {
-                crate::record::collective::fold::<A>(block, &communicator);
+    // SAFETY: entries in the table are valid until removed.
+    let bits = TABLE.read().as_ref().and_then(|table| {
+        table.iter().find(|(_, e)| unsafe { (*e.0).number } == number).map(|(&bits, _)| bits)
+    });
+    if let Some(bits) = bits {
+        forget_handle::<A>(bits);
+    }
+}
+
+/// Drops the entry of a handle, after folding in what was recorded on it. No lock is held while MPI
+/// is called.
+fn forget_handle<A: Abi>(bits: u64) {
+    let entry = TABLE.write().as_mut().and_then(|table| table.remove(&bits));
+    let Some(entry) = entry else { return };
+    counters::for_each_thread(|thread| drop_caches(thread, bits));
+    // SAFETY: the pointer came from Box::into_raw in `add`, was just taken out of the table, and no
+    // thread caches it any more. A thread cannot be using it: the standard forbids using a
+    // communicator while it is being freed.
+    let communicator = unsafe { Box::from_raw(entry.0) };
+    counters::for_each_block(|block| {
+        crate::record::collective::fold::<A>(block, &communicator);
+    });
+}
+
+/// Handles that are being freed right now: their attribute callbacks may use them, but nothing is
+/// kept about them any more.
+static LEAVING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+/// A communicator on its way out, from before it is freed until the call has returned.
+#[derive(Debug)]
+pub struct Leaving(u64);
+
+impl Leaving {
+    /// Folds in what was recorded on `comm` and keeps it from being recorded on again.
+    pub fn start<A: Abi>(comm: A::Comm) -> Self {
+        let bits = comm.bits();
+        if comm != A::comm_world() {
+            LEAVING.lock().push(bits);
+            crate::record::guarded(|| {
+                forget_handle::<A>(bits);
+                Some(())
             });
+        }
+        Leaving(bits)
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let mut leaving = LEAVING.lock();
+        if let Some(at) = leaving.iter().position(|&bits| bits == self.0) {
+            leaving.swap_remove(at);
         }
     }
 }
@@ -194,18 +228,20 @@ fn drop_caches(thread: &Thread, bits: u64) {
 pub fn drop_all_caches() {
     counters::for_each_thread(|thread| {
         thread.comm.store(0, Ordering::Relaxed);
-        thread.datatype.store(0, Ordering::Relaxed);
+        crate::datatypes::drop_all(thread);
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     });
 }
 
-/// Visits every communicator in use.
+/// Visits every communicator in use; no lock is held meanwhile, so `visit` may call MPI.
+///
+/// To be called where no other thread frees communicators: at the end of the job.
 pub fn for_each(mut visit: impl FnMut(&Communicator)) {
-    if let Some(table) = TABLE.read().as_ref() {
-        for entry in table.values() {
-            // SAFETY: entries in the table are valid while the lock is held.
-            visit(unsafe { &*entry.0 });
-        }
+    let entries: Vec<*mut Communicator> =
+        TABLE.read().as_ref().map(|t| t.values().map(|e| e.0).collect()).unwrap_or_default();
+    for entry in entries {
+        // SAFETY: an entry of the table; see above for why it is not dropped meanwhile.
+        visit(unsafe { &*entry });
     }
 }
 
@@ -245,7 +281,7 @@ fn find<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
 }
 
 fn add<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
-    if comm == A::comm_null() || comm.bits() == 0 {
+    if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&comm.bits()) {
         return None;
     }
     let effective = world::effective::<A>(comm);

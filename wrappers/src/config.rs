@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 static SETTINGS: OnceLock<(Settings, Vec<Error>)> = OnceLock::new();
-static CHAIN: OnceLock<bool> = OnceLock::new();
+static CHAIN: OnceLock<Option<bool>> = OnceLock::new();
 static MODEL: AtomicU8 = AtomicU8::new(0);
 
 /// What the environment says, and what in it could not be understood.
@@ -16,9 +16,14 @@ pub fn settings() -> &'static (Settings, Vec<Error>) {
     SETTINGS.get_or_init(Settings::from_process_env)
 }
 
-/// True if calls go on to the next tool's `MPI_X` instead of the library's `PMPI_X`.
-pub fn chain() -> bool {
-    *CHAIN.get_or_init(|| std::env::var_os("RANKWEAVE_CHAIN").is_some_and(|v| v == "1"))
+/// Whether calls go on to the next `MPI_X` (true) or to the library's `PMPI_X` (false); not set, to
+/// the next `MPI_X` where another tool defines it.
+pub fn chain() -> Option<bool> {
+    *CHAIN.get_or_init(|| match std::env::var("RANKWEAVE_CHAIN").as_deref() {
+        Ok("1") => Some(true),
+        Ok("0") => Some(false),
+        _ => None,
+    })
 }
 
 /// Fixes the model of collectives for this job.

@@ -159,18 +159,22 @@ pub fn mine() -> Option<&'static Block> {
             block
         }
     };
+    if !released_at_thread_end(block) {
+        // Nobody would tell when this thread ends: it is not recorded.
+        block.in_use.store(false, Ordering::Release);
+        return None;
+    }
     block.owner.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
     drop(blocks);
     thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
     thread
         .cells
         .store(block.cells[Kind::PointToPoint as usize].load(Ordering::Acquire), Ordering::Relaxed);
-    release_at_thread_end(block);
     Some(block)
 }
 
-/// Registers a destructor that hands the block back when this thread ends.
-fn release_at_thread_end(block: &'static Block) {
+/// Registers a destructor that hands the block back when this thread ends; `false` if it cannot.
+fn released_at_thread_end(block: &'static Block) -> bool {
     static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
     unsafe extern "C" fn ended(block: *mut libc::c_void) {
         // SAFETY: the value set below: a leaked block.
@@ -189,10 +193,10 @@ fn release_at_thread_end(block: &'static Block) {
         // SAFETY: creates a key with a destructor of the right type.
         (unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) } == 0).then_some(key)
     });
-    if let Some(key) = key {
-        // SAFETY: the key exists; the value is only read by the destructor.
-        unsafe { libc::pthread_setspecific(*key, std::ptr::from_ref(block).cast()) };
-    }
+    // SAFETY: the key exists; the value is only read by the destructor.
+    key.is_some_and(|key| unsafe {
+        libc::pthread_setspecific(key, std::ptr::from_ref(block).cast()) == 0
+    })
 }
 
 /// Runs `visit` on every block that exists.

@@ -6,11 +6,15 @@
 use crate::abi::{Abi, Handle};
 use crate::counters;
 use crate::pmpi::pmpi;
-use crate::thread::{self, Thread};
+use crate::thread::{self, DATATYPES, Thread};
 use libc::{c_int, c_void};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
+/// Derived types that have our attribute.
+static MARKED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
@@ -46,11 +50,8 @@ unsafe extern "C" fn deleted<A: Abi>(
     _extra: *mut c_void,
 ) -> c_int {
     let bits = datatype.bits();
-    counters::for_each_thread(|thread| {
-        if thread.datatype.load(Ordering::Relaxed) == bits {
-            thread.datatype.store(0, Ordering::Relaxed);
-        }
-    });
+    MARKED.lock().remove(&bits);
+    counters::for_each_thread(|thread| drop_from(thread, bits));
     0
 }
 
@@ -60,13 +61,46 @@ pub fn size<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
     if thread.datatype.load(Ordering::Relaxed) == datatype.bits() {
         return thread.datatype_size.load(Ordering::Relaxed);
     }
-    ask::<A>(datatype)
+    again(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(datatype))
+}
+
+/// Place of a datatype in a thread's table.
+fn place(bits: u64) -> usize {
+    (bits ^ bits >> 4 ^ bits >> 9) as usize % DATATYPES
+}
+
+/// Makes a datatype that this thread has used before the last one; its size.
+#[inline(never)]
+fn again(thread: &Thread, bits: u64) -> Option<u64> {
+    let (known, size) = &thread.datatypes[place(bits)];
+    if bits == 0 || known.load(Ordering::Relaxed) != bits {
+        return None;
+    }
+    let size = size.load(Ordering::Relaxed);
+    thread.datatype_size.store(size, Ordering::Relaxed);
+    thread.datatype.store(bits, Ordering::Relaxed);
+    Some(size)
+}
+
+/// Makes a thread forget a datatype.
+fn drop_from(thread: &Thread, bits: u64) {
+    let slots = thread.datatypes.iter().map(|(known, _)| known).chain([&thread.datatype]);
+    for known in slots.filter(|known| known.load(Ordering::Relaxed) == bits) {
+        known.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Makes a thread forget all datatypes.
+pub fn drop_all(thread: &Thread) {
+    for known in thread.datatypes.iter().map(|(known, _)| known).chain([&thread.datatype]) {
+        known.store(0, Ordering::Relaxed);
+    }
 }
 
 #[cold]
 #[inline(never)]
 fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
-    if datatype.bits() == 0 {
+    if datatype.bits() == 0 || datatype == A::datatype_null() {
         return 0;
     }
     let mpi = pmpi::<A>();
@@ -87,15 +121,19 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
             mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner);
     }
     let size = size.max(0) as u64;
-    if combiner != A::COMBINER_NAMED {
+    if combiner != A::COMBINER_NAMED && !MARKED.lock().contains(&datatype.bits()) {
         let keyval = KEYVAL.load(Ordering::Acquire);
         // SAFETY: a valid derived type and keyval; the value is never read.
         let code = unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) };
         if code != 0 {
             return size;
         }
+        MARKED.lock().insert(datatype.bits());
     }
     let thread = thread::current();
+    let (known, known_size) = &thread.datatypes[place(datatype.bits())];
+    known_size.store(size, Ordering::Relaxed);
+    known.store(datatype.bits(), Ordering::Relaxed);
     thread.datatype.store(datatype.bits(), Ordering::Relaxed);
     thread.datatype_size.store(size, Ordering::Relaxed);
     size

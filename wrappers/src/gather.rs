@@ -88,6 +88,8 @@ impl<A: Abi> Private<A> {
         }
         visit(0, mine);
         let mut buffer = Vec::new();
+        // After an error the others are still received from: they may wait in their sends.
+        let mut whole = true;
         for (rank, length) in lengths.chunks_exact(8).enumerate().skip(1) {
             let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
             buffer.resize(length, 0);
@@ -106,13 +108,11 @@ impl<A: Abi> Private<A> {
                         status.as_mut_ptr().cast(),
                     )
                 };
-                if code != 0 {
-                    return false;
-                }
+                whole &= code == 0;
             }
             visit(rank, &buffer);
         }
-        true
+        whole
     }
 }
 

@@ -12,6 +12,9 @@ type Export = unsafe extern "C" fn(*mut c_void, *mut *mut c_char, *mut c_int, c_
 type FreeXml = unsafe extern "C" fn(*mut c_void, *mut c_char);
 type Destroy = unsafe extern "C" fn(*mut c_void);
 
+/// Deep binding: the program may have another hwloc of its own, whose functions must not be taken.
+const FLAGS: libc::c_int = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
+
 const NAMES: [&CStr; 4] = [c"libhwloc.so.15", c"libhwloc.so.16", c"libhwloc.so.17", c"libhwloc.so"];
 
 /// This machine's topology as hwloc XML; `None` if hwloc is not installed or fails.
@@ -21,7 +24,7 @@ pub fn export_xml() -> Option<String> {
     unsafe {
         let library = NAMES
             .iter()
-            .map(|name| libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL))
+            .map(|name| libc::dlopen(name.as_ptr(), FLAGS))
             .find(|handle| !handle.is_null())?;
         let find = |name: &CStr| {
             let address = libc::dlsym(library, name.as_ptr());

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::options::Mode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A job between start and finish.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 static JOB: Mutex<Option<Job>> = Mutex::new(None);
 
 /// How long to wait for the other processes at the start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Called by every process right after MPI was initialised.
 pub fn start<A: Abi>() {
@@ -53,9 +53,6 @@ pub fn start<A: Abi>() {
 /// `None`: the library has nothing to do in this process.
 fn begin<A: Abi>() -> Option<()> {
     let (settings, _) = config::settings();
-    if settings.mode == Mode::Off {
-        return None;
-    }
     let mut size = 0;
     // SAFETY: MPI is initialised; the world is valid.
     unsafe {
@@ -63,13 +60,17 @@ fn begin<A: Abi>() -> Option<()> {
             return None;
         }
     }
-    if !everybody_here::<A>() {
+    let Some(agreed) = Agreement::reach::<A>(settings.mode == Mode::Off) else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
              try: install it on every node, or start the job with `rankweave run`",
         );
         return None;
+    };
+    if agreed.off {
+        return None;
     }
+    let alike = plan::Alike { complete: agreed.complete, one_program: agreed.one_program };
     let mut comm = A::comm_null();
     // SAFETY: everybody is here and does the same.
     if unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) } != 0 {
@@ -80,10 +81,13 @@ fn begin<A: Abi>() -> Option<()> {
     let mut keeper = None;
     let mut bytes = Vec::new();
     if job.rank == 0 {
-        let (plan, kept) =
-            plan::make(settings, job.size, &library_version::<A>(), crate::visible::complete());
-        bytes = gather::encode(&plan).unwrap_or_default();
-        keeper = Some(kept);
+        let version = library_version::<A>();
+        if let Some((plan, kept)) =
+            guarded(|| Some(plan::make(settings, job.size, &version, alike)))
+        {
+            bytes = gather::encode(&plan).unwrap_or_default();
+            keeper = Some(kept);
+        }
     }
     let told = job.broadcast(&mut bytes);
     let mut plan: Plan = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
@@ -118,31 +122,82 @@ fn begin<A: Abi>() -> Option<()> {
     Some(())
 }
 
-/// True once all processes of the world have come here; `false` if they have not in [`PATIENCE`]:
-/// then some of them do not have the library, and waiting on would hang the job.
-fn everybody_here<A: Abi>() -> bool {
+/// What all processes find out together before anything else.
+#[derive(Debug)]
+struct Agreement {
+    /// Somebody was told to do nothing, or came so late that others may have given up.
+    off: bool,
+    /// Everybody sees all calls of the program.
+    complete: bool,
+    /// Everybody runs the same program with the same arguments.
+    one_program: bool,
+}
+
+impl Agreement {
+    /// Asks everybody; `None` if not all answer within [`PATIENCE`]: then some do not have the
+    /// library, and waiting on would hang the job.
+    ///
+    /// One nonblocking maximum over all processes. Of values that must agree the complement goes
+    /// along: they do if the largest value and the largest complement belong together.
+    fn reach<A: Abi>(off: bool) -> Option<Agreement> {
+        let now =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let program = plan::program_hash();
+        let incomplete = !crate::visible::complete();
+        let mine =
+            Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
+        let all = Box::leak(Box::new([0u64; 6]));
+        let mut request = A::request_null();
+        let started = Instant::now();
+        let mpi = pmpi::<A>();
+        // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this
+        // function; the status buffer is larger than any MPI_Status.
+        unsafe {
+            let code = mpi.iallreduce(
+                mine.as_ptr().cast(),
+                all.as_mut_ptr().cast(),
+                mine.len() as c_int,
+                A::uint64(),
+                A::op_max(),
+                A::comm_world(),
+                &raw mut request,
+            );
+            if code != 0 || !wait::<A>(&mut request, started) {
+                return None;
+            }
+        }
+        let skew = all[0].saturating_sub(!all[1]);
+        Some(Agreement {
+            off: all[4] != 0 || skew > PATIENCE.as_secs() / 2,
+            complete: all[5] == 0,
+            one_program: all[2] == !all[3],
+        })
+    }
+}
+
+/// Waits for a request; `false` if it is not done within [`PATIENCE`] or failed.
+fn wait<A: Abi>(request: &mut A::Request, started: Instant) -> bool {
     let mpi = pmpi::<A>();
-    let mut request = A::request_null();
-    let started = Instant::now();
-    // SAFETY: MPI is initialised; the status buffer is larger than any MPI_Status.
-    unsafe {
-        if mpi.ibarrier(A::comm_world(), &raw mut request) != 0 {
+    let mut status = [0u64; 16];
+    let mut tries = 0u32;
+    loop {
+        let mut flag = 0;
+        // SAFETY: an active request of ours.
+        let code = unsafe {
+            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
+        };
+        if code != 0 {
             return false;
         }
-        let mut status = [0u64; 16];
-        let mut tries = 0u32;
-        loop {
-            let mut flag = 0;
-            if mpi.test(&raw mut request, &raw mut flag, status.as_mut_ptr().cast()) != 0 {
-                return false;
-            }
-            if flag != 0 {
-                return true;
-            }
-            tries += 1;
-            if tries.is_multiple_of(64) && started.elapsed() > PATIENCE {
-                return false;
-            }
+        if flag != 0 {
+            return true;
+        }
+        tries += 1;
+        if tries.is_multiple_of(64) && started.elapsed() > PATIENCE {
+            return false;
+        }
+        // SAFETY: no preconditions.
+        unsafe {
             if tries < 200 {
                 libc::sched_yield();
             } else {
@@ -163,15 +218,22 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
     // SAFETY: collective over all processes; the world is valid.
     let code = unsafe {
         let key = mine.unwrap_or(job.rank) as c_int;
-        pmpi::<A>().comm_split(A::comm_world(), 0, key, &raw mut comm)
+        // Not on the world itself, where an error would end the program.
+        pmpi::<A>().comm_split(job.comm, 0, key, &raw mut comm)
     };
     if code != 0 || comm == A::comm_null() {
         // An error here is one of the whole job (no context ids left): all see it.
         plan.process_of_task.clear();
         return false;
     }
-    // SAFETY: our own communicator; the name is a C string.
+    // SAFETY: our own communicator; the name is a C string; the world's error handler is freed as
+    // a reference only.
     unsafe {
+        let mut handler = A::errors_return();
+        if pmpi::<A>().comm_get_errhandler(A::comm_world(), &raw mut handler) == 0 {
+            let _ = pmpi::<A>().comm_set_errhandler(comm, handler);
+            let _ = pmpi::<A>().errhandler_free(&raw mut handler);
+        }
         let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
     }
     world::set_order(&plan.process_of_task);
@@ -257,13 +319,15 @@ fn finish<A: Abi>() -> Option<()> {
     }
     let mine = gather::encode(&rows).unwrap_or_default();
     drop(rows);
+    let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = plan::Collected::new(private.size);
     let whole = private.collect(&mine, |process, bytes| {
-        let task = job.plan.task_of_process(process);
-        match gather::decode::<Rows>(bytes) {
-            Some((sent, fetched)) => collected.add(task, &sent, &fetched),
-            None => collected.incomplete = true,
-        }
+        let added = guarded(|| {
+            let (sent, fetched) = gather::decode::<Rows>(bytes)?;
+            collected.add(task_of_process.get(process).copied()?, &sent, &fetched);
+            Some(())
+        });
+        collected.incomplete |= added.is_none();
     });
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;

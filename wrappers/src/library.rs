@@ -18,6 +18,8 @@ pub enum Family {
     OpenMpi,
     Mpich,
     Standard,
+    /// An MPI of another handle ABI: calls are passed on untouched.
+    Unknown,
 }
 
 /// The MPI library of this process.
@@ -88,19 +90,51 @@ fn find() -> Option<Library> {
     // SAFETY: dlsym with C strings.
     let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PMPI_Init".as_ptr()) };
     let (path, handle) = if global.is_null() { search_objects()? } else { (file_of(global), 0) };
-    let library = Library { family: Family::Mpich, path, handle };
-    let family = if lookup(&library, c"ompi_mpi_comm_world") != 0 {
-        Family::OpenMpi
-    } else if lookup(&library, c"MPIR_F08_MPI_STATUS_IGNORE_OBJ") != 0 {
-        Family::Mpich
-    } else if library.path.contains("libmpi_abi") || library.path.contains("libpmpi_abi") {
+    pin(&path);
+    let library = Library { family: Family::Unknown, path, handle };
+    let family = if library.path.contains("libmpi_abi") || library.path.contains("libpmpi_abi") {
         Family::Standard
-    } else if library.path.contains("mpi") {
+    } else if lookup(&library, c"ompi_mpi_comm_world") != 0 {
+        Family::OpenMpi
+    } else if lookup(&library, c"MPIR_F08_MPI_STATUS_IGNORE_OBJ") != 0 || is_mpich(&library) {
         Family::Mpich
     } else {
-        return None;
+        Family::Unknown
     };
     Some(Library { family, ..library })
+}
+
+/// Keeps the MPI library mapped: addresses in it are remembered.
+fn pin(path: &str) {
+    if let Ok(path) = std::ffi::CString::new(path) {
+        let flags = libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY;
+        // SAFETY: a C string; only raises the reference count of what is mapped already.
+        unsafe { libc::dlopen(path.as_ptr(), flags) };
+    }
+}
+
+/// Asks an MPI library without Fortran 2008 symbols whether it is of the MPICH family.
+fn is_mpich(library: &Library) -> bool {
+    let address = lookup(library, c"PMPI_Get_library_version");
+    if address == 0 {
+        return false;
+    }
+    let mut text = vec![0u8; 16384];
+    let mut length: c_int = 0;
+    // SAFETY: this function takes a buffer of at most 8192 characters and a length in every MPI, and
+    // may be called before MPI_Init.
+    unsafe {
+        let version: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int =
+            std::mem::transmute(address);
+        version(text.as_mut_ptr().cast(), &raw mut length);
+    }
+    let text = String::from_utf8_lossy(&text).to_ascii_uppercase();
+    ["MPICH", "MVAPICH", "INTEL(R) MPI", "CRAY", "PARASTATION"].iter().any(|n| text.contains(n))
+}
+
+/// True if both addresses lie in the same mapped object.
+pub fn same_object(a: usize, b: usize) -> bool {
+    file_of(a as *mut c_void) == file_of(b as *mut c_void)
 }
 
 /// File of the object that holds `address`.

@@ -46,7 +46,10 @@ pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
                 .unwrap_or(Report { leader: rank as u32, node: None }),
         );
     });
-    (whole && job.rank == 0 && reports.len() == job.size).then(|| assemble(&reports))
+    if !whole || job.rank != 0 || reports.len() != job.size {
+        return None;
+    }
+    crate::record::guarded(|| Some(assemble(&reports)))
 }
 
 /// Joins the processes of this node; its leader finds everybody's place.

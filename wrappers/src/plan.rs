@@ -43,12 +43,15 @@ impl Plan {
         if self.logical { Collectives::Logical } else { Collectives::Model }
     }
 
-    /// The task on a process.
-    pub fn task_of_process(&self, process: usize) -> usize {
-        if self.process_of_task.is_empty() {
-            return process;
+    /// The task on each of `size` processes.
+    pub fn task_of_process(&self, size: usize) -> Vec<usize> {
+        let mut tasks: Vec<usize> = (0..size).collect();
+        for (task, &process) in self.process_of_task.iter().enumerate() {
+            if let Some(slot) = tasks.get_mut(process as usize) {
+                *slot = task;
+            }
         }
-        self.process_of_task.iter().position(|&p| p as usize == process).unwrap_or(process)
+        tasks
     }
 }
 
@@ -69,11 +72,27 @@ pub struct Keeper {
     given_nodes: Option<Vec<u32>>,
 }
 
+/// What the processes of the job have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Alike {
+    /// All of them see every call of the program; else its ranks must not be reordered.
+    pub complete: bool,
+    /// All of them run the same program with the same arguments; else they cannot change places.
+    pub one_program: bool,
+}
+
+/// A number for this process's program and its arguments (FNV-1a, 64 bits).
+pub fn program_hash() -> u64 {
+    let exe = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let arguments = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let bytes = exe.as_os_str().as_encoded_bytes().iter().chain(&[0]).chain(&arguments);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
 /// Decides what this launch does.
-///
-/// `complete` says whether all calls of the program are seen: if not, its ranks must not be
-/// reordered.
-pub fn make(settings: &Settings, size: usize, mpi: &str, complete: bool) -> (Plan, Keeper) {
+pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan, Keeper) {
     for error in &crate::config::settings().1 {
         message::line(&format!("{error}; its default is used"));
     }
@@ -108,12 +127,20 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, complete: bool) -> (Pla
     };
     let reorders =
         settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
-    if reorders && !complete && settings.mode != options::Mode::Off {
+    if reorders && !alike.complete {
         message::line(
             "the program loads its MPI library by itself and some of its calls pass by unseen; \
              its ranks are left alone; try: start the job with `rankweave run`",
         );
         keeper.decision = "left alone: not all MPI calls are seen".into();
+        return (plan, keeper);
+    }
+    if reorders && !alike.one_program {
+        message::line(
+            "the processes of this job run different programs or have different arguments, so that \
+             none can take over another's task; the ranks are left alone",
+        );
+        keeper.decision = "left alone: the processes run different programs".into();
         return (plan, keeper);
     }
     match settings.mode {

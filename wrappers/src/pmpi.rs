@@ -115,8 +115,15 @@ functions! {
     win_set_attr = c"PMPI_Win_set_attr"(win: A::Win, keyval: c_int, value: *mut c_void);
     /// MPI_Op_commutative.
     op_commutative = c"PMPI_Op_commutative"(op: A::Op, flag: *mut c_int);
-    /// MPI_Ibarrier.
-    ibarrier = c"PMPI_Ibarrier"(comm: A::Comm, request: *mut A::Request);
+    /// MPI_Iallreduce.
+    iallreduce = c"PMPI_Iallreduce"(
+        send: *const c_void, receive: *mut c_void, count: c_int, datatype: A::Datatype, op: A::Op,
+        comm: A::Comm, request: *mut A::Request);
+    /// MPI_Comm_get_errhandler.
+    comm_get_errhandler = c"PMPI_Comm_get_errhandler"(
+        comm: A::Comm, handler: *mut A::Errhandler);
+    /// MPI_Errhandler_free.
+    errhandler_free = c"PMPI_Errhandler_free"(handler: *mut A::Errhandler);
     /// MPI_Test; the status is not needed.
     test = c"PMPI_Test"(request: *mut A::Request, flag: *mut c_int, status: *mut c_void);
     /// MPI_Bcast.

@@ -248,9 +248,25 @@ extern "C" fn resolve(index: u32) -> *const () {
     let index = index as usize;
     match std::panic::catch_unwind(|| target(index)) {
         Ok(Some(target)) => target,
-        // No MPI library yet, or one without this function: nothing is stored.
-        _ => missing as *const (),
+        // No MPI library here, or one without this function. The name may still be defined further
+        // down: by a sequential stand-in for MPI that has no PMPI names. Nothing is stored.
+        _ => further(index).unwrap_or(missing as *const ()),
     }
+}
+
+/// The next definition of an entry point's own name after this library.
+fn further(index: usize) -> Option<*const ()> {
+    // Without their P the real names read `MPI_X`, `mpi_x_` and `mpi_x_f08_`.
+    let name = real_name(index, false).to_str().ok()?.get(1..)?;
+    let bare = name.strip_suffix('_').filter(|_| (C_COUNT..fortran(1, 0)).contains(&index));
+    let mut names = vec![name.to_string()];
+    if let Some(bare) = bare {
+        names.extend([bare.to_string(), format!("{bare}__"), bare.to_ascii_uppercase()]);
+    }
+    names.into_iter().find_map(|name| {
+        let address = library::next_symbol(&std::ffi::CString::new(name).ok()?);
+        (address != 0).then_some(address as *const ())
+    })
 }
 
 /// Stands in for a function that the MPI library does not have.
@@ -280,13 +296,18 @@ fn real(index: usize) -> Option<*const ()> {
     let mpich = library::get()?.family == library::Family::Mpich;
     let name = real_name(index, mpich);
     let mut address = 0;
-    if crate::config::chain() && index < C_COUNT {
+    let real = library::symbol(name);
+    if index < C_COUNT && crate::config::chain() != Some(false) {
         // The name without its P: the next tool's wrapper or the library's own MPI_X.
         let plain = std::ffi::CString::new(&name.to_bytes()[1..]).ok()?;
-        address = library::next_symbol(&plain);
+        let next = library::next_symbol(&plain);
+        // Another object's MPI_X is another tool's, which must not be cut off.
+        if crate::config::chain() == Some(true) || real != 0 && !library::same_object(next, real) {
+            address = next;
+        }
     }
     if address == 0 {
-        address = library::symbol(name);
+        address = real;
     }
     if address == 0 {
         return None;
@@ -309,6 +330,7 @@ fn wrapper(family: library::Family, index: usize) -> Wrapper {
         library::Family::OpenMpi => wrappers::table::<abi::OpenMpi>()[index],
         library::Family::Mpich => wrappers::table::<abi::Mpich>()[index],
         library::Family::Standard => wrappers::table::<abi::Standard>()[index],
+        library::Family::Unknown => Wrapper::Through,
     }
 }
 

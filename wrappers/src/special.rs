@@ -11,10 +11,13 @@ use crate::world::{effective, replacement};
 use libc::{c_char, c_int, c_void};
 
 /// `MPI_Init`
-pub unsafe extern "C" fn init<A: Abi>(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn init<A: Abi>(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
-        let next: unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int =
+        let next: unsafe extern "C-unwind" fn(*mut c_int, *mut *mut *mut c_char) -> c_int =
             slots::next(index::MPI_INIT);
         next(argc, argv)
     };
@@ -25,7 +28,7 @@ pub unsafe extern "C" fn init<A: Abi>(argc: *mut c_int, argv: *mut *mut *mut c_c
 }
 
 /// `MPI_Init_thread`
-pub unsafe extern "C" fn init_thread<A: Abi>(
+pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
     argc: *mut c_int,
     argv: *mut *mut *mut c_char,
     required: c_int,
@@ -33,7 +36,7 @@ pub unsafe extern "C" fn init_thread<A: Abi>(
 ) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
-        let next: unsafe extern "C" fn(
+        let next: unsafe extern "C-unwind" fn(
             *mut c_int,
             *mut *mut *mut c_char,
             c_int,
@@ -58,7 +61,7 @@ unsafe fn get_attr<A: Abi>(
 ) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_int) -> c_int =
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void, *mut c_int) -> c_int =
             slots::next(entry);
         let used = effective::<A>(comm);
         let code = next(used, keyval, value, flag);
@@ -70,7 +73,7 @@ unsafe fn get_attr<A: Abi>(
 }
 
 /// `MPI_Comm_get_attr`
-pub unsafe extern "C" fn comm_get_attr<A: Abi>(
+pub unsafe extern "C-unwind" fn comm_get_attr<A: Abi>(
     comm: A::Comm,
     keyval: c_int,
     value: *mut c_void,
@@ -81,7 +84,7 @@ pub unsafe extern "C" fn comm_get_attr<A: Abi>(
 }
 
 /// `MPI_Attr_get`
-pub unsafe extern "C" fn attr_get<A: Abi>(
+pub unsafe extern "C-unwind" fn attr_get<A: Abi>(
     comm: A::Comm,
     keyval: c_int,
     value: *mut c_void,
@@ -96,7 +99,7 @@ pub unsafe extern "C" fn attr_get<A: Abi>(
 unsafe fn set_errhandler<A: Abi>(entry: usize, comm: A::Comm, handler: A::Errhandler) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(A::Comm, A::Errhandler) -> c_int = slots::next(entry);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Errhandler) -> c_int = slots::next(entry);
         let code = next(comm, handler);
         match replacement::<A>() {
             Some(other) if code == 0 && comm == A::comm_world() => next(other, handler),
@@ -106,7 +109,7 @@ unsafe fn set_errhandler<A: Abi>(entry: usize, comm: A::Comm, handler: A::Errhan
 }
 
 /// `MPI_Comm_set_errhandler`
-pub unsafe extern "C" fn comm_set_errhandler<A: Abi>(
+pub unsafe extern "C-unwind" fn comm_set_errhandler<A: Abi>(
     comm: A::Comm,
     handler: A::Errhandler,
 ) -> c_int {
@@ -115,35 +118,65 @@ pub unsafe extern "C" fn comm_set_errhandler<A: Abi>(
 }
 
 /// `MPI_Errhandler_set`
-pub unsafe extern "C" fn errhandler_set<A: Abi>(comm: A::Comm, handler: A::Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn errhandler_set<A: Abi>(
+    comm: A::Comm,
+    handler: A::Errhandler,
+) -> c_int {
     // SAFETY: passed on.
     unsafe { set_errhandler::<A>(index::MPI_ERRHANDLER_SET, comm, handler) }
 }
 
 /// `MPI_Comm_create_errhandler`
-pub unsafe extern "C" fn comm_create_errhandler<A: Abi>(
+pub unsafe extern "C-unwind" fn comm_create_errhandler<A: Abi>(
     function: *mut c_void,
     handler: *mut A::Errhandler,
 ) -> c_int {
     // SAFETY: a trampoline has the same prototype as the program's function.
     unsafe {
-        let next: unsafe extern "C" fn(*mut c_void, *mut A::Errhandler) -> c_int =
+        let next: unsafe extern "C-unwind" fn(*mut c_void, *mut A::Errhandler) -> c_int =
             slots::next(index::MPI_COMM_CREATE_ERRHANDLER);
         next(crate::trampoline::for_handler::<A>(function), handler)
     }
 }
 
 /// `MPI_Errhandler_create`
-pub unsafe extern "C" fn errhandler_create<A: Abi>(
+pub unsafe extern "C-unwind" fn errhandler_create<A: Abi>(
     function: *mut c_void,
     handler: *mut A::Errhandler,
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let next: unsafe extern "C" fn(*mut c_void, *mut A::Errhandler) -> c_int =
+        let next: unsafe extern "C-unwind" fn(*mut c_void, *mut A::Errhandler) -> c_int =
             slots::next(index::MPI_ERRHANDLER_CREATE);
         next(crate::trampoline::for_handler::<A>(function), handler)
     }
+}
+
+/// Frees a communicator of the program; what was recorded on it is folded in first.
+unsafe fn free_comm<A: Abi>(entry: usize, comm: *mut A::Comm) -> c_int {
+    // SAFETY: the program's own argument and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(*mut A::Comm) -> c_int = slots::next(entry);
+        if comm.is_null() {
+            return next(comm);
+        }
+        let leaving = crate::comms::Leaving::start::<A>(*comm);
+        let code = next(comm);
+        drop(leaving);
+        code
+    }
+}
+
+/// `MPI_Comm_free`
+pub unsafe extern "C-unwind" fn comm_free<A: Abi>(comm: *mut A::Comm) -> c_int {
+    // SAFETY: passed on.
+    unsafe { free_comm::<A>(index::MPI_COMM_FREE, comm) }
+}
+
+/// `MPI_Comm_disconnect`
+pub unsafe extern "C-unwind" fn comm_disconnect<A: Abi>(comm: *mut A::Comm) -> c_int {
+    // SAFETY: passed on.
+    unsafe { free_comm::<A>(index::MPI_COMM_DISCONNECT, comm) }
 }
 
 /// A new attribute key whose callbacks see MPI_COMM_WORLD as such.
@@ -156,15 +189,19 @@ unsafe fn create_keyval<A: Abi>(
 ) -> c_int {
     // SAFETY: trampolines have the same prototypes as the program's functions.
     unsafe {
-        let next: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_void) -> c_int =
-            slots::next(entry);
+        let next: unsafe extern "C-unwind" fn(
+            *mut c_void,
+            *mut c_void,
+            *mut c_int,
+            *mut c_void,
+        ) -> c_int = slots::next(entry);
         let copy = crate::trampoline::for_copy::<A>(copy);
         next(copy, crate::trampoline::for_delete::<A>(delete), keyval, extra)
     }
 }
 
 /// `MPI_Comm_create_keyval`
-pub unsafe extern "C" fn comm_create_keyval<A: Abi>(
+pub unsafe extern "C-unwind" fn comm_create_keyval<A: Abi>(
     copy: *mut c_void,
     delete: *mut c_void,
     keyval: *mut c_int,
@@ -175,7 +212,7 @@ pub unsafe extern "C" fn comm_create_keyval<A: Abi>(
 }
 
 /// `MPI_Keyval_create`
-pub unsafe extern "C" fn keyval_create<A: Abi>(
+pub unsafe extern "C-unwind" fn keyval_create<A: Abi>(
     copy: *mut c_void,
     delete: *mut c_void,
     keyval: *mut c_int,
@@ -186,7 +223,7 @@ pub unsafe extern "C" fn keyval_create<A: Abi>(
 }
 
 /// `MPI_Group_from_session_pset`: the group of `mpi://WORLD` is in the order of the tasks.
-pub unsafe extern "C" fn group_from_session_pset<A: Abi>(
+pub unsafe extern "C-unwind" fn group_from_session_pset<A: Abi>(
     session: usize,
     name: *const c_char,
     group: *mut A::Group,
@@ -194,7 +231,7 @@ pub unsafe extern "C" fn group_from_session_pset<A: Abi>(
     // SAFETY: the program's own arguments and the real function's prototype; a session handle is
     // an int or a pointer, both travel in one register.
     unsafe {
-        let next: unsafe extern "C" fn(usize, *const c_char, *mut A::Group) -> c_int =
+        let next: unsafe extern "C-unwind" fn(usize, *const c_char, *mut A::Group) -> c_int =
             slots::next(index::MPI_GROUP_FROM_SESSION_PSET);
         let code = next(session, name, group);
         if code == 0 && !name.is_null() && is_world_set(std::ffi::CStr::from_ptr(name)) {
@@ -210,19 +247,20 @@ pub fn is_world_set(name: &std::ffi::CStr) -> bool {
 }
 
 /// `MPI_Start`
-pub unsafe extern "C" fn start<A: Abi>(request: *mut A::Request) -> c_int {
+pub unsafe extern "C-unwind" fn start<A: Abi>(request: *mut A::Request) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
         if !request.is_null() {
             later::started::<A>(*request);
         }
-        let next: unsafe extern "C" fn(*mut A::Request) -> c_int = slots::next(index::MPI_START);
+        let next: unsafe extern "C-unwind" fn(*mut A::Request) -> c_int =
+            slots::next(index::MPI_START);
         next(request)
     }
 }
 
 /// `MPI_Startall`
-pub unsafe extern "C" fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> c_int {
+pub unsafe extern "C-unwind" fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> c_int {
     // SAFETY: the program's own arguments: `count` requests.
     unsafe {
         if !requests.is_null() {
@@ -230,27 +268,27 @@ pub unsafe extern "C" fn startall<A: Abi>(count: c_int, requests: *mut A::Reques
                 later::started::<A>(*requests.add(i));
             }
         }
-        let next: unsafe extern "C" fn(c_int, *mut A::Request) -> c_int =
+        let next: unsafe extern "C-unwind" fn(c_int, *mut A::Request) -> c_int =
             slots::next(index::MPI_STARTALL);
         next(count, requests)
     }
 }
 
 /// `MPI_Request_free`
-pub unsafe extern "C" fn request_free<A: Abi>(request: *mut A::Request) -> c_int {
+pub unsafe extern "C-unwind" fn request_free<A: Abi>(request: *mut A::Request) -> c_int {
     // SAFETY: the program's own argument.
     unsafe {
         if !request.is_null() {
             later::forget::<A>(*request);
         }
-        let next: unsafe extern "C" fn(*mut A::Request) -> c_int =
+        let next: unsafe extern "C-unwind" fn(*mut A::Request) -> c_int =
             slots::next(index::MPI_REQUEST_FREE);
         next(request)
     }
 }
 
 /// `MPI_Psend_init`
-pub unsafe extern "C" fn psend_init<A: Abi>(
+pub unsafe extern "C-unwind" fn psend_init<A: Abi>(
     buf: *const c_void,
     partitions: c_int,
     count: i64,
@@ -265,7 +303,7 @@ pub unsafe extern "C" fn psend_init<A: Abi>(
     unsafe {
         let mut plan = Plan { partitioned: true, ..Plan::default() };
         let comm = later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(
+        let next: unsafe extern "C-unwind" fn(
             *const c_void,
             c_int,
             i64,
@@ -283,17 +321,18 @@ pub unsafe extern "C" fn psend_init<A: Abi>(
 }
 
 /// `MPI_Pready`
-pub unsafe extern "C" fn pready<A: Abi>(partition: c_int, request: A::Request) -> c_int {
+pub unsafe extern "C-unwind" fn pready<A: Abi>(partition: c_int, request: A::Request) -> c_int {
     later::ready::<A>(request, 1);
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(c_int, A::Request) -> c_int = slots::next(index::MPI_PREADY);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Request) -> c_int =
+            slots::next(index::MPI_PREADY);
         next(partition, request)
     }
 }
 
 /// `MPI_Pready_range`
-pub unsafe extern "C" fn pready_range<A: Abi>(
+pub unsafe extern "C-unwind" fn pready_range<A: Abi>(
     low: c_int,
     high: c_int,
     request: A::Request,
@@ -301,14 +340,14 @@ pub unsafe extern "C" fn pready_range<A: Abi>(
     later::ready::<A>(request, u64::try_from(i64::from(high) - i64::from(low) + 1).unwrap_or(0));
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(c_int, c_int, A::Request) -> c_int =
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Request) -> c_int =
             slots::next(index::MPI_PREADY_RANGE);
         next(low, high, request)
     }
 }
 
 /// `MPI_Pready_list`
-pub unsafe extern "C" fn pready_list<A: Abi>(
+pub unsafe extern "C-unwind" fn pready_list<A: Abi>(
     length: c_int,
     partitions: *const c_int,
     request: A::Request,
@@ -316,7 +355,7 @@ pub unsafe extern "C" fn pready_list<A: Abi>(
     later::ready::<A>(request, u64::try_from(length).unwrap_or(0));
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(c_int, *const c_int, A::Request) -> c_int =
+        let next: unsafe extern "C-unwind" fn(c_int, *const c_int, A::Request) -> c_int =
             slots::next(index::MPI_PREADY_LIST);
         next(length, partitions, request)
     }

@@ -10,7 +10,9 @@ use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// Bytes reserved per thread; [`Thread`] must fit.
-const SIZE: usize = 128;
+const SIZE: usize = 256;
+/// Datatypes whose size a thread remembers besides the last one.
+pub const DATATYPES: usize = 8;
 
 global_asm!(
     ".section .tbss.rankweave_thread,\"awT\",@nobits",
@@ -18,9 +20,9 @@ global_asm!(
     ".globl rankweave_thread",
     ".hidden rankweave_thread",
     ".type rankweave_thread,@object",
-    ".size rankweave_thread,128",
+    ".size rankweave_thread,256",
     "rankweave_thread:",
-    ".zero 128",
+    ".zero 256",
     ".previous",
 );
 
@@ -53,6 +55,8 @@ pub struct Thread {
     pub collective: AtomicU64,
     pub collective_bytes: AtomicU64,
     pub collective_calls: AtomicPtr<AtomicU64>,
+    /// Datatypes used before and their sizes, by a hash of the handle.
+    pub datatypes: [(AtomicU64, AtomicU64); DATATYPES],
 }
 
 const _: () = assert!(size_of::<Thread>() <= SIZE);

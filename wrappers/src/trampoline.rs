@@ -22,17 +22,17 @@ static COPIES: Functions = [const { AtomicUsize::new(0) }; COUNT];
 static DELETES: Functions = [const { AtomicUsize::new(0) }; COUNT];
 
 type Handler<A> =
-    unsafe extern "C" fn(*mut <A as Abi>::Comm, *mut c_int, usize, usize, usize, usize);
+    unsafe extern "C-unwind" fn(*mut <A as Abi>::Comm, *mut c_int, usize, usize, usize, usize);
 type Copy<A> =
-    unsafe extern "C" fn(<A as Abi>::Comm, c_int, usize, usize, usize, *mut c_int) -> c_int;
-type Delete<A> = unsafe extern "C" fn(<A as Abi>::Comm, c_int, usize, usize) -> c_int;
+    unsafe extern "C-unwind" fn(<A as Abi>::Comm, c_int, usize, usize, usize, *mut c_int) -> c_int;
+type Delete<A> = unsafe extern "C-unwind" fn(<A as Abi>::Comm, c_int, usize, usize) -> c_int;
 
 /// The handle that the program knows this communicator by.
 fn shown<A: Abi>(comm: A::Comm) -> A::Comm {
     if world::replacement::<A>() == Some(comm) { A::comm_world() } else { comm }
 }
 
-unsafe extern "C" fn handle<A: Abi, const I: usize>(
+unsafe extern "C-unwind" fn handle<A: Abi, const I: usize>(
     comm: *mut A::Comm,
     code: *mut c_int,
     third: usize,
@@ -49,7 +49,7 @@ unsafe extern "C" fn handle<A: Abi, const I: usize>(
     }
 }
 
-unsafe extern "C" fn copy<A: Abi, const I: usize>(
+unsafe extern "C-unwind" fn copy<A: Abi, const I: usize>(
     comm: A::Comm,
     keyval: c_int,
     extra: usize,
@@ -64,7 +64,7 @@ unsafe extern "C" fn copy<A: Abi, const I: usize>(
     }
 }
 
-unsafe extern "C" fn delete<A: Abi, const I: usize>(
+unsafe extern "C-unwind" fn delete<A: Abi, const I: usize>(
     comm: A::Comm,
     keyval: c_int,
     value: usize,

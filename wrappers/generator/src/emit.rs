@@ -104,7 +104,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
     let _ = writeln!(text, "/// `{}`", prototype.name);
     let _ = writeln!(
         text,
-        "pub unsafe extern \"C\" fn {}<A: Abi>(\n{signature}) -> c_int {{",
+        "pub unsafe extern \"C-unwind\" fn {}<A: Abi>(\n{signature}) -> c_int {{",
         function(&prototype.name)
     );
     text.push_str("    // SAFETY: the arguments are the program's own, as the standard asks for; the next\n    // function has the same C prototype.\n    unsafe {\n");
@@ -176,7 +176,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         }
     }
     let next = format!(
-        "        let next: unsafe extern \"C\" fn({}) -> c_int = slots::next({index});\n",
+        "        let next: unsafe extern \"C-unwind\" fn({}) -> c_int = slots::next({index});\n",
         types.join(", ")
     );
     text.push_str(&next);
@@ -191,7 +191,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
     if let Some(record) = slow {
         let _ = writeln!(
             text,
-            "#[cold]\n#[inline(never)]\nunsafe extern \"C\" fn {}_slow<A: Abi>(\n{signature}) -> c_int {{",
+            "#[cold]\n#[inline(never)]\nunsafe extern \"C-unwind\" fn {}_slow<A: Abi>(\n{signature}) -> c_int {{",
             function(&prototype.name)
         );
         text.push_str("    // SAFETY: as above.\n    unsafe {\n");

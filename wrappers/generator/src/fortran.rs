@@ -78,7 +78,13 @@ pub fn entry(binding: Binding, call: &Call) -> String {
     // buffers go straight to the inside.
     let below = if binding == Binding::F08 { "" } else { " if A::FORTRAN_CALLS_C" };
     let wrapper = format!("Wrapper::{kind}({path}::<A, {}> as *const ())", binding as usize);
-    if below.is_empty() {
+    // MPICH's mpif.h forms of these four do not call MPI_X but something inside.
+    let inside = binding == Binding::F77
+        && matches!(
+            call.prototype.name.as_str(),
+            "MPI_Comm_set_attr" | "MPI_Comm_get_attr" | "MPI_Attr_put" | "MPI_Attr_get"
+        );
+    if below.is_empty() || inside {
         wrapper
     } else {
         format!("if A::FORTRAN_CALLS_C {{ Wrapper::Through }} else {{ {wrapper} }}")
@@ -99,7 +105,7 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     let types = vec!["P"; names.len()].join(", ");
     let _ = writeln!(
         text,
-        "/// `{}` from Fortran\npub unsafe extern \"C\" fn f_{}<A: Abi, const B: usize>({}) {{",
+        "/// `{}` from Fortran\npub unsafe extern \"C-unwind\" fn f_{}<A: Abi, const B: usize>({}) {{",
         prototype.name,
         function(&prototype.name),
         signature.join(", ")
@@ -144,7 +150,7 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     }
     let _ = writeln!(
         text,
-        "        let next: unsafe extern \"C\" fn({types}) = slots::next(slots::fortran(B, {number}));\n        next({});",
+        "        let next: unsafe extern \"C-unwind\" fn({types}) = slots::next(slots::fortran(B, {number}));\n        next({});",
         names.join(", ")
     );
     if later {

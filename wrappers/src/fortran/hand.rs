@@ -13,10 +13,10 @@ const fn number(name: &str) -> usize {
 }
 
 /// `MPI_Init`
-pub unsafe extern "C" fn init<A: Abi, const B: usize>(ierror: P) {
+pub unsafe extern "C-unwind" fn init<A: Abi, const B: usize>(ierror: P) {
     // SAFETY: the program's own argument and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C" fn(P) =
+        let next: unsafe extern "C-unwind" fn(P) =
             slots::next(slots::fortran(B, const { number("mpi_init") }));
         next(ierror);
         if code(ierror) == 0 {
@@ -26,10 +26,14 @@ pub unsafe extern "C" fn init<A: Abi, const B: usize>(ierror: P) {
 }
 
 /// `MPI_Init_thread`
-pub unsafe extern "C" fn init_thread<A: Abi, const B: usize>(required: P, provided: P, ierror: P) {
+pub unsafe extern "C-unwind" fn init_thread<A: Abi, const B: usize>(
+    required: P,
+    provided: P,
+    ierror: P,
+) {
     // SAFETY: as above.
     unsafe {
-        let next: unsafe extern "C" fn(P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_init_thread") }));
         next(required, provided, ierror);
         if code(ierror) == 0 {
@@ -42,7 +46,7 @@ pub unsafe extern "C" fn init_thread<A: Abi, const B: usize>(required: P, provid
 unsafe fn get_attr<A: Abi>(entry: usize, on: P, keyval: P, value: P, flag: P, ierror: P) {
     // SAFETY: as above; `flag` is a LOGICAL, false is 0 in every compiler MPI supports.
     unsafe {
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(entry);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(entry);
         let used = effective::<A>(on);
         next(used, keyval, value, flag, ierror);
         if used != on && code(ierror) == 0 && int(flag) == 0 {
@@ -52,7 +56,7 @@ unsafe fn get_attr<A: Abi>(entry: usize, on: P, keyval: P, value: P, flag: P, ie
 }
 
 /// `MPI_Comm_get_attr`
-pub unsafe extern "C" fn comm_get_attr<A: Abi, const B: usize>(
+pub unsafe extern "C-unwind" fn comm_get_attr<A: Abi, const B: usize>(
     on: P,
     keyval: P,
     value: P,
@@ -65,7 +69,7 @@ pub unsafe extern "C" fn comm_get_attr<A: Abi, const B: usize>(
 }
 
 /// `MPI_Attr_get`
-pub unsafe extern "C" fn attr_get<A: Abi, const B: usize>(
+pub unsafe extern "C-unwind" fn attr_get<A: Abi, const B: usize>(
     on: P,
     keyval: P,
     value: P,
@@ -81,7 +85,7 @@ pub unsafe extern "C" fn attr_get<A: Abi, const B: usize>(
 unsafe fn set_errhandler<A: Abi>(entry: usize, on: P, handler: P, ierror: P) {
     // SAFETY: as above.
     unsafe {
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(entry);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(entry);
         next(on, handler, ierror);
         if code(ierror) == 0
             && int(on) == A::FORTRAN_WORLD
@@ -93,56 +97,89 @@ unsafe fn set_errhandler<A: Abi>(entry: usize, on: P, handler: P, ierror: P) {
 }
 
 /// `MPI_Comm_set_errhandler`
-pub unsafe extern "C" fn comm_set_errhandler<A: Abi, const B: usize>(on: P, handler: P, ierror: P) {
+pub unsafe extern "C-unwind" fn comm_set_errhandler<A: Abi, const B: usize>(
+    on: P,
+    handler: P,
+    ierror: P,
+) {
     let entry = slots::fortran(B, const { number("mpi_comm_set_errhandler") });
     // SAFETY: passed on.
     unsafe { set_errhandler::<A>(entry, on, handler, ierror) }
 }
 
 /// `MPI_Errhandler_set`
-pub unsafe extern "C" fn errhandler_set<A: Abi, const B: usize>(on: P, handler: P, ierror: P) {
+pub unsafe extern "C-unwind" fn errhandler_set<A: Abi, const B: usize>(
+    on: P,
+    handler: P,
+    ierror: P,
+) {
     let entry = slots::fortran(B, const { number("mpi_errhandler_set") });
     // SAFETY: passed on.
     unsafe { set_errhandler::<A>(entry, on, handler, ierror) }
 }
 
+/// Frees a communicator of the program; what was recorded on it is folded in first.
+unsafe fn free_comm<A: Abi>(entry: usize, freed: P, ierror: P) {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(entry);
+        let leaving = crate::comms::Leaving::start::<A>(comm::<A>(freed));
+        next(freed, ierror);
+        drop(leaving);
+    }
+}
+
+/// `MPI_Comm_free`
+pub unsafe extern "C-unwind" fn comm_free<A: Abi, const B: usize>(freed: P, ierror: P) {
+    let entry = slots::fortran(B, const { number("mpi_comm_free") });
+    // SAFETY: passed on.
+    unsafe { free_comm::<A>(entry, freed, ierror) }
+}
+
+/// `MPI_Comm_disconnect`
+pub unsafe extern "C-unwind" fn comm_disconnect<A: Abi, const B: usize>(freed: P, ierror: P) {
+    let entry = slots::fortran(B, const { number("mpi_comm_disconnect") });
+    // SAFETY: passed on.
+    unsafe { free_comm::<A>(entry, freed, ierror) }
+}
+
 /// `MPI_Start`
-pub unsafe extern "C" fn start<A: Abi, const B: usize>(started: P, ierror: P) {
+pub unsafe extern "C-unwind" fn start<A: Abi, const B: usize>(started: P, ierror: P) {
     // SAFETY: as above.
     unsafe {
         later::started::<A>(request::<A>(started));
-        let next: unsafe extern "C" fn(P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P) =
             slots::next(slots::fortran(B, const { number("mpi_start") }));
         next(started, ierror);
     }
 }
 
 /// `MPI_Startall`
-pub unsafe extern "C" fn startall<A: Abi, const B: usize>(count: P, requests: P, ierror: P) {
+pub unsafe extern "C-unwind" fn startall<A: Abi, const B: usize>(count: P, requests: P, ierror: P) {
     // SAFETY: as above; `count` requests.
     unsafe {
         for i in 0..usize::try_from(int(count)).unwrap_or(0) {
             later::started::<A>(request::<A>(requests.cast::<libc::c_int>().add(i).cast()));
         }
-        let next: unsafe extern "C" fn(P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_startall") }));
         next(count, requests, ierror);
     }
 }
 
 /// `MPI_Request_free`
-pub unsafe extern "C" fn request_free<A: Abi, const B: usize>(freed: P, ierror: P) {
+pub unsafe extern "C-unwind" fn request_free<A: Abi, const B: usize>(freed: P, ierror: P) {
     // SAFETY: as above.
     unsafe {
         later::forget::<A>(request::<A>(freed));
-        let next: unsafe extern "C" fn(P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P) =
             slots::next(slots::fortran(B, const { number("mpi_request_free") }));
         next(freed, ierror);
     }
 }
 
 /// `MPI_Psend_init`; the count is an INTEGER(KIND=MPI_COUNT_KIND).
-pub unsafe extern "C" fn psend_init<A: Abi, const B: usize>(
+pub unsafe extern "C-unwind" fn psend_init<A: Abi, const B: usize>(
     buf: P,
     partitions: P,
     count: P,
@@ -160,7 +197,7 @@ pub unsafe extern "C" fn psend_init<A: Abi, const B: usize>(
         let elements = *count.cast::<i64>();
         later::send::<A>(&mut plan, comm::<A>(on), int(dest), elements, datatype::<A>(of));
         let on = effective::<A>(on);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_psend_init") }));
         next(buf, partitions, count, of, dest, tag, on, info, made, ierror);
         super::keep::<A>(ierror, made, plan);
@@ -168,30 +205,35 @@ pub unsafe extern "C" fn psend_init<A: Abi, const B: usize>(
 }
 
 /// `MPI_Pready`
-pub unsafe extern "C" fn pready<A: Abi, const B: usize>(partition: P, of: P, ierror: P) {
+pub unsafe extern "C-unwind" fn pready<A: Abi, const B: usize>(partition: P, of: P, ierror: P) {
     // SAFETY: as above.
     unsafe {
         later::ready::<A>(request::<A>(of), 1);
-        let next: unsafe extern "C" fn(P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_pready") }));
         next(partition, of, ierror);
     }
 }
 
 /// `MPI_Pready_range`
-pub unsafe extern "C" fn pready_range<A: Abi, const B: usize>(low: P, high: P, of: P, ierror: P) {
+pub unsafe extern "C-unwind" fn pready_range<A: Abi, const B: usize>(
+    low: P,
+    high: P,
+    of: P,
+    ierror: P,
+) {
     // SAFETY: as above.
     unsafe {
         let partitions = i64::from(int(high)) - i64::from(int(low)) + 1;
         later::ready::<A>(request::<A>(of), u64::try_from(partitions).unwrap_or(0));
-        let next: unsafe extern "C" fn(P, P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_pready_range") }));
         next(low, high, of, ierror);
     }
 }
 
 /// `MPI_Pready_list`
-pub unsafe extern "C" fn pready_list<A: Abi, const B: usize>(
+pub unsafe extern "C-unwind" fn pready_list<A: Abi, const B: usize>(
     length: P,
     partitions: P,
     of: P,
@@ -200,14 +242,14 @@ pub unsafe extern "C" fn pready_list<A: Abi, const B: usize>(
     // SAFETY: as above.
     unsafe {
         later::ready::<A>(request::<A>(of), u64::try_from(int(length)).unwrap_or(0));
-        let next: unsafe extern "C" fn(P, P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_pready_list") }));
         next(length, partitions, of, ierror);
     }
 }
 
 /// `MPI_Group_from_session_pset`; the name ends with its length, padded with blanks.
-pub unsafe extern "C" fn group_from_session_pset<A: Abi, const B: usize>(
+pub unsafe extern "C-unwind" fn group_from_session_pset<A: Abi, const B: usize>(
     session: P,
     name: P,
     group: P,
@@ -216,7 +258,7 @@ pub unsafe extern "C" fn group_from_session_pset<A: Abi, const B: usize>(
 ) {
     // SAFETY: as above; the name has `length` characters.
     unsafe {
-        let next: unsafe extern "C" fn(P, P, P, P, P) =
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) =
             slots::next(slots::fortran(B, const { number("mpi_group_from_session_pset") }));
         next(session, name, group, ierror, length);
         let text = std::slice::from_raw_parts(name.cast::<u8>(), length as usize);

@@ -12,7 +12,7 @@ use crate::world::effective;
 use libc::{c_char, c_int, c_void};
 
 /// `MPI_Send`
-pub unsafe extern "C" fn mpi_send<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_send<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -26,14 +26,14 @@ pub unsafe extern "C" fn mpi_send<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_send_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_send_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_send_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -44,13 +44,13 @@ unsafe extern "C" fn mpi_send_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Send_c`
-pub unsafe extern "C" fn mpi_send_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_send_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -64,14 +64,14 @@ pub unsafe extern "C" fn mpi_send_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_send_c_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_send_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_send_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -82,13 +82,13 @@ unsafe extern "C" fn mpi_send_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Isend`
-pub unsafe extern "C" fn mpi_isend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -103,14 +103,14 @@ pub unsafe extern "C" fn mpi_isend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_isend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -122,13 +122,13 @@ unsafe extern "C" fn mpi_isend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Isend_c`
-pub unsafe extern "C" fn mpi_isend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -143,14 +143,14 @@ pub unsafe extern "C" fn mpi_isend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -162,13 +162,13 @@ unsafe extern "C" fn mpi_isend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Bsend`
-pub unsafe extern "C" fn mpi_bsend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bsend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -182,14 +182,14 @@ pub unsafe extern "C" fn mpi_bsend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_bsend_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_bsend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_bsend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -200,13 +200,13 @@ unsafe extern "C" fn mpi_bsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Bsend_c`
-pub unsafe extern "C" fn mpi_bsend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bsend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -220,14 +220,14 @@ pub unsafe extern "C" fn mpi_bsend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_bsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_bsend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_bsend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -238,13 +238,13 @@ unsafe extern "C" fn mpi_bsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Ibsend`
-pub unsafe extern "C" fn mpi_ibsend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ibsend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -259,14 +259,14 @@ pub unsafe extern "C" fn mpi_ibsend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_ibsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_ibsend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_ibsend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -278,13 +278,13 @@ unsafe extern "C" fn mpi_ibsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Ibsend_c`
-pub unsafe extern "C" fn mpi_ibsend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ibsend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -299,14 +299,14 @@ pub unsafe extern "C" fn mpi_ibsend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_ibsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_ibsend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_ibsend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -318,13 +318,13 @@ unsafe extern "C" fn mpi_ibsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Ssend`
-pub unsafe extern "C" fn mpi_ssend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ssend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -338,14 +338,14 @@ pub unsafe extern "C" fn mpi_ssend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_ssend_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_ssend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_ssend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -356,13 +356,13 @@ unsafe extern "C" fn mpi_ssend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Ssend_c`
-pub unsafe extern "C" fn mpi_ssend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ssend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -376,14 +376,14 @@ pub unsafe extern "C" fn mpi_ssend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_ssend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_ssend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_ssend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -394,13 +394,13 @@ unsafe extern "C" fn mpi_ssend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Issend`
-pub unsafe extern "C" fn mpi_issend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_issend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -415,14 +415,14 @@ pub unsafe extern "C" fn mpi_issend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_issend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_issend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_issend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -434,13 +434,13 @@ unsafe extern "C" fn mpi_issend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Issend_c`
-pub unsafe extern "C" fn mpi_issend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_issend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -455,14 +455,14 @@ pub unsafe extern "C" fn mpi_issend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_issend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_issend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_issend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -474,13 +474,13 @@ unsafe extern "C" fn mpi_issend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Rsend`
-pub unsafe extern "C" fn mpi_rsend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rsend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -494,14 +494,14 @@ pub unsafe extern "C" fn mpi_rsend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_rsend_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_rsend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_rsend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -512,13 +512,13 @@ unsafe extern "C" fn mpi_rsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Rsend_c`
-pub unsafe extern "C" fn mpi_rsend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rsend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -532,14 +532,14 @@ pub unsafe extern "C" fn mpi_rsend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_rsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_rsend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_rsend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -550,13 +550,13 @@ unsafe extern "C" fn mpi_rsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 /// `MPI_Irsend`
-pub unsafe extern "C" fn mpi_irsend<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_irsend<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -571,14 +571,14 @@ pub unsafe extern "C" fn mpi_irsend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_irsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_irsend_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_irsend_slow<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -590,13 +590,13 @@ unsafe extern "C" fn mpi_irsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Irsend_c`
-pub unsafe extern "C" fn mpi_irsend_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_irsend_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -611,14 +611,14 @@ pub unsafe extern "C" fn mpi_irsend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_irsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_irsend_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_irsend_c_slow<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -630,13 +630,13 @@ unsafe extern "C" fn mpi_irsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 /// `MPI_Sendrecv`
-pub unsafe extern "C" fn mpi_sendrecv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_sendrecv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -656,14 +656,14 @@ pub unsafe extern "C" fn mpi_sendrecv<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
             return mpi_sendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_sendrecv_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_sendrecv_slow<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -680,13 +680,13 @@ unsafe extern "C" fn mpi_sendrecv_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(18);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
 
 /// `MPI_Sendrecv_c`
-pub unsafe extern "C" fn mpi_sendrecv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_sendrecv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -706,14 +706,14 @@ pub unsafe extern "C" fn mpi_sendrecv_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
             return mpi_sendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_sendrecv_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_sendrecv_c_slow<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -730,13 +730,13 @@ unsafe extern "C" fn mpi_sendrecv_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
 
 /// `MPI_Sendrecv_replace`
-pub unsafe extern "C" fn mpi_sendrecv_replace<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_sendrecv_replace<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -753,14 +753,14 @@ pub unsafe extern "C" fn mpi_sendrecv_replace<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_sendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_sendrecv_replace_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_sendrecv_replace_slow<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -774,13 +774,13 @@ unsafe extern "C" fn mpi_sendrecv_replace_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
 
 /// `MPI_Sendrecv_replace_c`
-pub unsafe extern "C" fn mpi_sendrecv_replace_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_sendrecv_replace_c<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -797,14 +797,14 @@ pub unsafe extern "C" fn mpi_sendrecv_replace_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_sendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_sendrecv_replace_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_sendrecv_replace_c_slow<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -818,13 +818,13 @@ unsafe extern "C" fn mpi_sendrecv_replace_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
 
 /// `MPI_Isendrecv`
-pub unsafe extern "C" fn mpi_isendrecv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isendrecv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -844,14 +844,14 @@ pub unsafe extern "C" fn mpi_isendrecv<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
             return mpi_isendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isendrecv_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isendrecv_slow<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -868,13 +868,13 @@ unsafe extern "C" fn mpi_isendrecv_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(22);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
 
 /// `MPI_Isendrecv_c`
-pub unsafe extern "C" fn mpi_isendrecv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isendrecv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -894,14 +894,14 @@ pub unsafe extern "C" fn mpi_isendrecv_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
             return mpi_isendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isendrecv_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isendrecv_c_slow<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -918,13 +918,13 @@ unsafe extern "C" fn mpi_isendrecv_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
 
 /// `MPI_Isendrecv_replace`
-pub unsafe extern "C" fn mpi_isendrecv_replace<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isendrecv_replace<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -941,14 +941,14 @@ pub unsafe extern "C" fn mpi_isendrecv_replace<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_isendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isendrecv_replace_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isendrecv_replace_slow<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -962,13 +962,13 @@ unsafe extern "C" fn mpi_isendrecv_replace_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
 
 /// `MPI_Isendrecv_replace_c`
-pub unsafe extern "C" fn mpi_isendrecv_replace_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_isendrecv_replace_c<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -985,14 +985,14 @@ pub unsafe extern "C" fn mpi_isendrecv_replace_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_isendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn mpi_isendrecv_replace_c_slow<A: Abi>(
+unsafe extern "C-unwind" fn mpi_isendrecv_replace_c_slow<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1006,13 +1006,13 @@ unsafe extern "C" fn mpi_isendrecv_replace_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
 
 /// `MPI_Send_init`
-pub unsafe extern "C" fn mpi_send_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_send_init<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1026,7 +1026,7 @@ pub unsafe extern "C" fn mpi_send_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1034,7 +1034,7 @@ pub unsafe extern "C" fn mpi_send_init<A: Abi>(
 }
 
 /// `MPI_Send_init_c`
-pub unsafe extern "C" fn mpi_send_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_send_init_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1048,7 +1048,7 @@ pub unsafe extern "C" fn mpi_send_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1056,7 +1056,7 @@ pub unsafe extern "C" fn mpi_send_init_c<A: Abi>(
 }
 
 /// `MPI_Bsend_init`
-pub unsafe extern "C" fn mpi_bsend_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bsend_init<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1070,7 +1070,7 @@ pub unsafe extern "C" fn mpi_bsend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1078,7 +1078,7 @@ pub unsafe extern "C" fn mpi_bsend_init<A: Abi>(
 }
 
 /// `MPI_Bsend_init_c`
-pub unsafe extern "C" fn mpi_bsend_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bsend_init_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1092,7 +1092,7 @@ pub unsafe extern "C" fn mpi_bsend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1100,7 +1100,7 @@ pub unsafe extern "C" fn mpi_bsend_init_c<A: Abi>(
 }
 
 /// `MPI_Ssend_init`
-pub unsafe extern "C" fn mpi_ssend_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ssend_init<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1114,7 +1114,7 @@ pub unsafe extern "C" fn mpi_ssend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1122,7 +1122,7 @@ pub unsafe extern "C" fn mpi_ssend_init<A: Abi>(
 }
 
 /// `MPI_Ssend_init_c`
-pub unsafe extern "C" fn mpi_ssend_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ssend_init_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1136,7 +1136,7 @@ pub unsafe extern "C" fn mpi_ssend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1144,7 +1144,7 @@ pub unsafe extern "C" fn mpi_ssend_init_c<A: Abi>(
 }
 
 /// `MPI_Rsend_init`
-pub unsafe extern "C" fn mpi_rsend_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rsend_init<A: Abi>(
     buf: *const c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1158,7 +1158,7 @@ pub unsafe extern "C" fn mpi_rsend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1166,7 +1166,7 @@ pub unsafe extern "C" fn mpi_rsend_init<A: Abi>(
 }
 
 /// `MPI_Rsend_init_c`
-pub unsafe extern "C" fn mpi_rsend_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rsend_init_c<A: Abi>(
     buf: *const c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1180,7 +1180,7 @@ pub unsafe extern "C" fn mpi_rsend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1188,7 +1188,7 @@ pub unsafe extern "C" fn mpi_rsend_init_c<A: Abi>(
 }
 
 /// `MPI_Precv_init`
-pub unsafe extern "C" fn mpi_precv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_precv_init<A: Abi>(
     buf: *mut c_void,
     partitions: c_int,
     count: i64,
@@ -1203,13 +1203,13 @@ pub unsafe extern "C" fn mpi_precv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(35);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(35);
         next(buf, partitions, count, datatype, dest, tag, comm, info, request)
     }
 }
 
 /// `MPI_Improbe`
-pub unsafe extern "C" fn mpi_improbe<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_improbe<A: Abi>(
     source: c_int,
     tag: c_int,
     comm: A::Comm,
@@ -1221,13 +1221,13 @@ pub unsafe extern "C" fn mpi_improbe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(42);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(42);
         next(source, tag, comm, flag, message, status)
     }
 }
 
 /// `MPI_Iprobe`
-pub unsafe extern "C" fn mpi_iprobe<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iprobe<A: Abi>(
     source: c_int,
     tag: c_int,
     comm: A::Comm,
@@ -1238,13 +1238,13 @@ pub unsafe extern "C" fn mpi_iprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(43);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(43);
         next(source, tag, comm, flag, status)
     }
 }
 
 /// `MPI_Irecv`
-pub unsafe extern "C" fn mpi_irecv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_irecv<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1257,13 +1257,13 @@ pub unsafe extern "C" fn mpi_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(44);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(44);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
 
 /// `MPI_Irecv_c`
-pub unsafe extern "C" fn mpi_irecv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_irecv_c<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1276,13 +1276,13 @@ pub unsafe extern "C" fn mpi_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
 
 /// `MPI_Mprobe`
-pub unsafe extern "C" fn mpi_mprobe<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_mprobe<A: Abi>(
     source: c_int,
     tag: c_int,
     comm: A::Comm,
@@ -1293,13 +1293,13 @@ pub unsafe extern "C" fn mpi_mprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(46);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(46);
         next(source, tag, comm, message, status)
     }
 }
 
 /// `MPI_Probe`
-pub unsafe extern "C" fn mpi_probe<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_probe<A: Abi>(
     source: c_int,
     tag: c_int,
     comm: A::Comm,
@@ -1309,13 +1309,13 @@ pub unsafe extern "C" fn mpi_probe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(47);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(47);
         next(source, tag, comm, status)
     }
 }
 
 /// `MPI_Recv`
-pub unsafe extern "C" fn mpi_recv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_recv<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1328,13 +1328,13 @@ pub unsafe extern "C" fn mpi_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
 
 /// `MPI_Recv_c`
-pub unsafe extern "C" fn mpi_recv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_recv_c<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1347,13 +1347,13 @@ pub unsafe extern "C" fn mpi_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
 
 /// `MPI_Recv_init`
-pub unsafe extern "C" fn mpi_recv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_recv_init<A: Abi>(
     buf: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1366,13 +1366,13 @@ pub unsafe extern "C" fn mpi_recv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(50);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(50);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
 
 /// `MPI_Recv_init_c`
-pub unsafe extern "C" fn mpi_recv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_recv_init_c<A: Abi>(
     buf: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1385,26 +1385,26 @@ pub unsafe extern "C" fn mpi_recv_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
 
 /// `MPI_Barrier`
-pub unsafe extern "C" fn mpi_barrier<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_barrier<A: Abi>(
     comm: A::Comm,
 ) -> c_int {
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(false), comm);
-        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(52);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(52);
         next(comm)
     }
 }
 
 /// `MPI_Ibarrier`
-pub unsafe extern "C" fn mpi_ibarrier<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ibarrier<A: Abi>(
     comm: A::Comm,
     request: *mut A::Request,
 ) -> c_int {
@@ -1412,13 +1412,13 @@ pub unsafe extern "C" fn mpi_ibarrier<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(true), comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(53);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(53);
         next(comm, request)
     }
 }
 
 /// `MPI_Barrier_init`
-pub unsafe extern "C" fn mpi_barrier_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_barrier_init<A: Abi>(
     comm: A::Comm,
     info: A::Info,
     request: *mut A::Request,
@@ -1428,7 +1428,7 @@ pub unsafe extern "C" fn mpi_barrier_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(54);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(54);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1436,7 +1436,7 @@ pub unsafe extern "C" fn mpi_barrier_init<A: Abi>(
 }
 
 /// `MPI_Bcast`
-pub unsafe extern "C" fn mpi_bcast<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bcast<A: Abi>(
     buffer: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1447,13 +1447,13 @@ pub unsafe extern "C" fn mpi_bcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(55);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(55);
         next(buffer, count, datatype, root, comm)
     }
 }
 
 /// `MPI_Bcast_c`
-pub unsafe extern "C" fn mpi_bcast_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bcast_c<A: Abi>(
     buffer: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1464,13 +1464,13 @@ pub unsafe extern "C" fn mpi_bcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
         next(buffer, count, datatype, root, comm)
     }
 }
 
 /// `MPI_Ibcast`
-pub unsafe extern "C" fn mpi_ibcast<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ibcast<A: Abi>(
     buffer: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1482,13 +1482,13 @@ pub unsafe extern "C" fn mpi_ibcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(57);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(57);
         next(buffer, count, datatype, root, comm, request)
     }
 }
 
 /// `MPI_Ibcast_c`
-pub unsafe extern "C" fn mpi_ibcast_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ibcast_c<A: Abi>(
     buffer: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1500,13 +1500,13 @@ pub unsafe extern "C" fn mpi_ibcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
         next(buffer, count, datatype, root, comm, request)
     }
 }
 
 /// `MPI_Bcast_init`
-pub unsafe extern "C" fn mpi_bcast_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bcast_init<A: Abi>(
     buffer: *mut c_void,
     count: c_int,
     datatype: A::Datatype,
@@ -1520,7 +1520,7 @@ pub unsafe extern "C" fn mpi_bcast_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(59);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(59);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1528,7 +1528,7 @@ pub unsafe extern "C" fn mpi_bcast_init<A: Abi>(
 }
 
 /// `MPI_Bcast_init_c`
-pub unsafe extern "C" fn mpi_bcast_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_bcast_init_c<A: Abi>(
     buffer: *mut c_void,
     count: i64,
     datatype: A::Datatype,
@@ -1542,7 +1542,7 @@ pub unsafe extern "C" fn mpi_bcast_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, count, datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1550,7 +1550,7 @@ pub unsafe extern "C" fn mpi_bcast_init_c<A: Abi>(
 }
 
 /// `MPI_Gather`
-pub unsafe extern "C" fn mpi_gather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1564,13 +1564,13 @@ pub unsafe extern "C" fn mpi_gather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(61);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(61);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Gather_c`
-pub unsafe extern "C" fn mpi_gather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1584,13 +1584,13 @@ pub unsafe extern "C" fn mpi_gather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Igather`
-pub unsafe extern "C" fn mpi_igather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_igather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1605,13 +1605,13 @@ pub unsafe extern "C" fn mpi_igather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(63);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(63);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Igather_c`
-pub unsafe extern "C" fn mpi_igather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_igather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1626,13 +1626,13 @@ pub unsafe extern "C" fn mpi_igather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Gather_init`
-pub unsafe extern "C" fn mpi_gather_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gather_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1649,7 +1649,7 @@ pub unsafe extern "C" fn mpi_gather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(65);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(65);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1657,7 +1657,7 @@ pub unsafe extern "C" fn mpi_gather_init<A: Abi>(
 }
 
 /// `MPI_Gather_init_c`
-pub unsafe extern "C" fn mpi_gather_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gather_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1674,7 +1674,7 @@ pub unsafe extern "C" fn mpi_gather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1682,7 +1682,7 @@ pub unsafe extern "C" fn mpi_gather_init_c<A: Abi>(
 }
 
 /// `MPI_Gatherv`
-pub unsafe extern "C" fn mpi_gatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1697,13 +1697,13 @@ pub unsafe extern "C" fn mpi_gatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(67);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(67);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
 
 /// `MPI_Gatherv_c`
-pub unsafe extern "C" fn mpi_gatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1718,13 +1718,13 @@ pub unsafe extern "C" fn mpi_gatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
 
 /// `MPI_Igatherv`
-pub unsafe extern "C" fn mpi_igatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_igatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1740,13 +1740,13 @@ pub unsafe extern "C" fn mpi_igatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(69);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(69);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Igatherv_c`
-pub unsafe extern "C" fn mpi_igatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_igatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1762,13 +1762,13 @@ pub unsafe extern "C" fn mpi_igatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Gatherv_init`
-pub unsafe extern "C" fn mpi_gatherv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gatherv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1786,7 +1786,7 @@ pub unsafe extern "C" fn mpi_gatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(71);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(71);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1794,7 +1794,7 @@ pub unsafe extern "C" fn mpi_gatherv_init<A: Abi>(
 }
 
 /// `MPI_Gatherv_init_c`
-pub unsafe extern "C" fn mpi_gatherv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_gatherv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1812,7 +1812,7 @@ pub unsafe extern "C" fn mpi_gatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1820,7 +1820,7 @@ pub unsafe extern "C" fn mpi_gatherv_init_c<A: Abi>(
 }
 
 /// `MPI_Scatter`
-pub unsafe extern "C" fn mpi_scatter<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatter<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1834,13 +1834,13 @@ pub unsafe extern "C" fn mpi_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(73);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(73);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Scatter_c`
-pub unsafe extern "C" fn mpi_scatter_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatter_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1854,13 +1854,13 @@ pub unsafe extern "C" fn mpi_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Iscatter`
-pub unsafe extern "C" fn mpi_iscatter<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscatter<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1875,13 +1875,13 @@ pub unsafe extern "C" fn mpi_iscatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(75);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(75);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Iscatter_c`
-pub unsafe extern "C" fn mpi_iscatter_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscatter_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1896,13 +1896,13 @@ pub unsafe extern "C" fn mpi_iscatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Scatter_init`
-pub unsafe extern "C" fn mpi_scatter_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatter_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -1919,7 +1919,7 @@ pub unsafe extern "C" fn mpi_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(77);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(77);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1927,7 +1927,7 @@ pub unsafe extern "C" fn mpi_scatter_init<A: Abi>(
 }
 
 /// `MPI_Scatter_init_c`
-pub unsafe extern "C" fn mpi_scatter_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatter_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -1944,7 +1944,7 @@ pub unsafe extern "C" fn mpi_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1952,7 +1952,7 @@ pub unsafe extern "C" fn mpi_scatter_init_c<A: Abi>(
 }
 
 /// `MPI_Scatterv`
-pub unsafe extern "C" fn mpi_scatterv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatterv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     displs: *const c_int,
@@ -1967,13 +1967,13 @@ pub unsafe extern "C" fn mpi_scatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(79);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(79);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Scatterv_c`
-pub unsafe extern "C" fn mpi_scatterv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatterv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     displs: *const isize,
@@ -1988,13 +1988,13 @@ pub unsafe extern "C" fn mpi_scatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
 
 /// `MPI_Iscatterv`
-pub unsafe extern "C" fn mpi_iscatterv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscatterv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     displs: *const c_int,
@@ -2010,13 +2010,13 @@ pub unsafe extern "C" fn mpi_iscatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(81);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(81);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Iscatterv_c`
-pub unsafe extern "C" fn mpi_iscatterv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscatterv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     displs: *const isize,
@@ -2032,13 +2032,13 @@ pub unsafe extern "C" fn mpi_iscatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
 
 /// `MPI_Scatterv_init`
-pub unsafe extern "C" fn mpi_scatterv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatterv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     displs: *const c_int,
@@ -2056,7 +2056,7 @@ pub unsafe extern "C" fn mpi_scatterv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(83);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(83);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2064,7 +2064,7 @@ pub unsafe extern "C" fn mpi_scatterv_init<A: Abi>(
 }
 
 /// `MPI_Scatterv_init_c`
-pub unsafe extern "C" fn mpi_scatterv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scatterv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     displs: *const isize,
@@ -2082,7 +2082,7 @@ pub unsafe extern "C" fn mpi_scatterv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2090,7 +2090,7 @@ pub unsafe extern "C" fn mpi_scatterv_init_c<A: Abi>(
 }
 
 /// `MPI_Allgather`
-pub unsafe extern "C" fn mpi_allgather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2103,13 +2103,13 @@ pub unsafe extern "C" fn mpi_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(85);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(85);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Allgather_c`
-pub unsafe extern "C" fn mpi_allgather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2122,13 +2122,13 @@ pub unsafe extern "C" fn mpi_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(86);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(86);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Iallgather`
-pub unsafe extern "C" fn mpi_iallgather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallgather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2142,13 +2142,13 @@ pub unsafe extern "C" fn mpi_iallgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(87);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(87);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Iallgather_c`
-pub unsafe extern "C" fn mpi_iallgather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallgather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2162,13 +2162,13 @@ pub unsafe extern "C" fn mpi_iallgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Allgather_init`
-pub unsafe extern "C" fn mpi_allgather_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgather_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2184,7 +2184,7 @@ pub unsafe extern "C" fn mpi_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(89);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(89);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2192,7 +2192,7 @@ pub unsafe extern "C" fn mpi_allgather_init<A: Abi>(
 }
 
 /// `MPI_Allgather_init_c`
-pub unsafe extern "C" fn mpi_allgather_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgather_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2208,7 +2208,7 @@ pub unsafe extern "C" fn mpi_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2216,7 +2216,7 @@ pub unsafe extern "C" fn mpi_allgather_init_c<A: Abi>(
 }
 
 /// `MPI_Allgatherv`
-pub unsafe extern "C" fn mpi_allgatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2230,13 +2230,13 @@ pub unsafe extern "C" fn mpi_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(91);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(91);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
 
 /// `MPI_Allgatherv_c`
-pub unsafe extern "C" fn mpi_allgatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2250,13 +2250,13 @@ pub unsafe extern "C" fn mpi_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(92);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(92);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
 
 /// `MPI_Iallgatherv`
-pub unsafe extern "C" fn mpi_iallgatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallgatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2271,13 +2271,13 @@ pub unsafe extern "C" fn mpi_iallgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(93);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(93);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
 
 /// `MPI_Iallgatherv_c`
-pub unsafe extern "C" fn mpi_iallgatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallgatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2292,13 +2292,13 @@ pub unsafe extern "C" fn mpi_iallgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
 
 /// `MPI_Allgatherv_init`
-pub unsafe extern "C" fn mpi_allgatherv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgatherv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2315,7 +2315,7 @@ pub unsafe extern "C" fn mpi_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(95);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(95);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2323,7 +2323,7 @@ pub unsafe extern "C" fn mpi_allgatherv_init<A: Abi>(
 }
 
 /// `MPI_Allgatherv_init_c`
-pub unsafe extern "C" fn mpi_allgatherv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allgatherv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2340,7 +2340,7 @@ pub unsafe extern "C" fn mpi_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2348,7 +2348,7 @@ pub unsafe extern "C" fn mpi_allgatherv_init_c<A: Abi>(
 }
 
 /// `MPI_Alltoall`
-pub unsafe extern "C" fn mpi_alltoall<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoall<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2361,13 +2361,13 @@ pub unsafe extern "C" fn mpi_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(97);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(97);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Alltoall_c`
-pub unsafe extern "C" fn mpi_alltoall_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoall_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2380,13 +2380,13 @@ pub unsafe extern "C" fn mpi_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(98);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(98);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Ialltoall`
-pub unsafe extern "C" fn mpi_ialltoall<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoall<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2400,13 +2400,13 @@ pub unsafe extern "C" fn mpi_ialltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(99);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(99);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ialltoall_c`
-pub unsafe extern "C" fn mpi_ialltoall_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoall_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2420,13 +2420,13 @@ pub unsafe extern "C" fn mpi_ialltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Alltoall_init`
-pub unsafe extern "C" fn mpi_alltoall_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoall_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -2442,7 +2442,7 @@ pub unsafe extern "C" fn mpi_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(101);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(101);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2450,7 +2450,7 @@ pub unsafe extern "C" fn mpi_alltoall_init<A: Abi>(
 }
 
 /// `MPI_Alltoall_init_c`
-pub unsafe extern "C" fn mpi_alltoall_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoall_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -2466,7 +2466,7 @@ pub unsafe extern "C" fn mpi_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2474,7 +2474,7 @@ pub unsafe extern "C" fn mpi_alltoall_init_c<A: Abi>(
 }
 
 /// `MPI_Alltoallv`
-pub unsafe extern "C" fn mpi_alltoallv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2489,13 +2489,13 @@ pub unsafe extern "C" fn mpi_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(103);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(103);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
 
 /// `MPI_Alltoallv_c`
-pub unsafe extern "C" fn mpi_alltoallv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2510,13 +2510,13 @@ pub unsafe extern "C" fn mpi_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(104);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(104);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
 
 /// `MPI_Ialltoallv`
-pub unsafe extern "C" fn mpi_ialltoallv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoallv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2532,13 +2532,13 @@ pub unsafe extern "C" fn mpi_ialltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(105);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(105);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ialltoallv_c`
-pub unsafe extern "C" fn mpi_ialltoallv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoallv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2554,13 +2554,13 @@ pub unsafe extern "C" fn mpi_ialltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
 
 /// `MPI_Alltoallv_init`
-pub unsafe extern "C" fn mpi_alltoallv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2578,7 +2578,7 @@ pub unsafe extern "C" fn mpi_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(107);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(107);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2586,7 +2586,7 @@ pub unsafe extern "C" fn mpi_alltoallv_init<A: Abi>(
 }
 
 /// `MPI_Alltoallv_init_c`
-pub unsafe extern "C" fn mpi_alltoallv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2604,7 +2604,7 @@ pub unsafe extern "C" fn mpi_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2612,7 +2612,7 @@ pub unsafe extern "C" fn mpi_alltoallv_init_c<A: Abi>(
 }
 
 /// `MPI_Alltoallw`
-pub unsafe extern "C" fn mpi_alltoallw<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallw<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2627,13 +2627,13 @@ pub unsafe extern "C" fn mpi_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(109);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(109);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
 
 /// `MPI_Alltoallw_c`
-pub unsafe extern "C" fn mpi_alltoallw_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallw_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2648,13 +2648,13 @@ pub unsafe extern "C" fn mpi_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
 
 /// `MPI_Ialltoallw`
-pub unsafe extern "C" fn mpi_ialltoallw<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoallw<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2670,13 +2670,13 @@ pub unsafe extern "C" fn mpi_ialltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(111);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(111);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
 
 /// `MPI_Ialltoallw_c`
-pub unsafe extern "C" fn mpi_ialltoallw_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ialltoallw_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2692,13 +2692,13 @@ pub unsafe extern "C" fn mpi_ialltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
 
 /// `MPI_Alltoallw_init`
-pub unsafe extern "C" fn mpi_alltoallw_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallw_init<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -2716,7 +2716,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(113);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(113);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2724,7 +2724,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init<A: Abi>(
 }
 
 /// `MPI_Alltoallw_init_c`
-pub unsafe extern "C" fn mpi_alltoallw_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_alltoallw_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -2742,7 +2742,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2750,7 +2750,7 @@ pub unsafe extern "C" fn mpi_alltoallw_init_c<A: Abi>(
 }
 
 /// `MPI_Reduce`
-pub unsafe extern "C" fn mpi_reduce<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2763,13 +2763,13 @@ pub unsafe extern "C" fn mpi_reduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(115);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(115);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
 
 /// `MPI_Reduce_c`
-pub unsafe extern "C" fn mpi_reduce_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2782,13 +2782,13 @@ pub unsafe extern "C" fn mpi_reduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
 
 /// `MPI_Ireduce`
-pub unsafe extern "C" fn mpi_ireduce<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2802,13 +2802,13 @@ pub unsafe extern "C" fn mpi_ireduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(117);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(117);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
 
 /// `MPI_Ireduce_c`
-pub unsafe extern "C" fn mpi_ireduce_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2822,13 +2822,13 @@ pub unsafe extern "C" fn mpi_ireduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
 
 /// `MPI_Reduce_init`
-pub unsafe extern "C" fn mpi_reduce_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2844,7 +2844,7 @@ pub unsafe extern "C" fn mpi_reduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(119);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(119);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2852,7 +2852,7 @@ pub unsafe extern "C" fn mpi_reduce_init<A: Abi>(
 }
 
 /// `MPI_Reduce_init_c`
-pub unsafe extern "C" fn mpi_reduce_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2868,7 +2868,7 @@ pub unsafe extern "C" fn mpi_reduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2876,7 +2876,7 @@ pub unsafe extern "C" fn mpi_reduce_init_c<A: Abi>(
 }
 
 /// `MPI_Allreduce`
-pub unsafe extern "C" fn mpi_allreduce<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allreduce<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2888,13 +2888,13 @@ pub unsafe extern "C" fn mpi_allreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(121);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(121);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Allreduce_c`
-pub unsafe extern "C" fn mpi_allreduce_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allreduce_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2906,13 +2906,13 @@ pub unsafe extern "C" fn mpi_allreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Iallreduce`
-pub unsafe extern "C" fn mpi_iallreduce<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallreduce<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2925,13 +2925,13 @@ pub unsafe extern "C" fn mpi_iallreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(123);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(123);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Iallreduce_c`
-pub unsafe extern "C" fn mpi_iallreduce_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iallreduce_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2944,13 +2944,13 @@ pub unsafe extern "C" fn mpi_iallreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Allreduce_init`
-pub unsafe extern "C" fn mpi_allreduce_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allreduce_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -2965,7 +2965,7 @@ pub unsafe extern "C" fn mpi_allreduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(125);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(125);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2973,7 +2973,7 @@ pub unsafe extern "C" fn mpi_allreduce_init<A: Abi>(
 }
 
 /// `MPI_Allreduce_init_c`
-pub unsafe extern "C" fn mpi_allreduce_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_allreduce_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -2988,7 +2988,7 @@ pub unsafe extern "C" fn mpi_allreduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, count, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2996,7 +2996,7 @@ pub unsafe extern "C" fn mpi_allreduce_init_c<A: Abi>(
 }
 
 /// `MPI_Reduce_scatter`
-pub unsafe extern "C" fn mpi_reduce_scatter<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const c_int,
@@ -3008,13 +3008,13 @@ pub unsafe extern "C" fn mpi_reduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(127);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(127);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
 
 /// `MPI_Reduce_scatter_c`
-pub unsafe extern "C" fn mpi_reduce_scatter_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const i64,
@@ -3026,13 +3026,13 @@ pub unsafe extern "C" fn mpi_reduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
 
 /// `MPI_Ireduce_scatter`
-pub unsafe extern "C" fn mpi_ireduce_scatter<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce_scatter<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const c_int,
@@ -3045,13 +3045,13 @@ pub unsafe extern "C" fn mpi_ireduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(129);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(129);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Ireduce_scatter_c`
-pub unsafe extern "C" fn mpi_ireduce_scatter_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const i64,
@@ -3064,13 +3064,13 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Reduce_scatter_init`
-pub unsafe extern "C" fn mpi_reduce_scatter_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const c_int,
@@ -3085,7 +3085,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(131);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(131);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3093,7 +3093,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init<A: Abi>(
 }
 
 /// `MPI_Reduce_scatter_init_c`
-pub unsafe extern "C" fn mpi_reduce_scatter_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: *const i64,
@@ -3108,7 +3108,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3116,7 +3116,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_init_c<A: Abi>(
 }
 
 /// `MPI_Reduce_scatter_block`
-pub unsafe extern "C" fn mpi_reduce_scatter_block<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: c_int,
@@ -3128,13 +3128,13 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(133);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(133);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
 
 /// `MPI_Reduce_scatter_block_c`
-pub unsafe extern "C" fn mpi_reduce_scatter_block_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -3146,13 +3146,13 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
 
 /// `MPI_Ireduce_scatter_block`
-pub unsafe extern "C" fn mpi_ireduce_scatter_block<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: c_int,
@@ -3165,13 +3165,13 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(135);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(135);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Ireduce_scatter_block_c`
-pub unsafe extern "C" fn mpi_ireduce_scatter_block_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -3184,13 +3184,13 @@ pub unsafe extern "C" fn mpi_ireduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Reduce_scatter_block_init`
-pub unsafe extern "C" fn mpi_reduce_scatter_block_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: c_int,
@@ -3205,7 +3205,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(137);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(137);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3213,7 +3213,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init<A: Abi>(
 }
 
 /// `MPI_Reduce_scatter_block_init_c`
-pub unsafe extern "C" fn mpi_reduce_scatter_block_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -3228,7 +3228,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, recvcount, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3236,7 +3236,7 @@ pub unsafe extern "C" fn mpi_reduce_scatter_block_init_c<A: Abi>(
 }
 
 /// `MPI_Scan`
-pub unsafe extern "C" fn mpi_scan<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scan<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3248,13 +3248,13 @@ pub unsafe extern "C" fn mpi_scan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(139);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(139);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Scan_c`
-pub unsafe extern "C" fn mpi_scan_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scan_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3266,13 +3266,13 @@ pub unsafe extern "C" fn mpi_scan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Iscan`
-pub unsafe extern "C" fn mpi_iscan<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscan<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3285,13 +3285,13 @@ pub unsafe extern "C" fn mpi_iscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(141);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(141);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Iscan_c`
-pub unsafe extern "C" fn mpi_iscan_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iscan_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3304,13 +3304,13 @@ pub unsafe extern "C" fn mpi_iscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Scan_init`
-pub unsafe extern "C" fn mpi_scan_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scan_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3325,7 +3325,7 @@ pub unsafe extern "C" fn mpi_scan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(143);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(143);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3333,7 +3333,7 @@ pub unsafe extern "C" fn mpi_scan_init<A: Abi>(
 }
 
 /// `MPI_Scan_init_c`
-pub unsafe extern "C" fn mpi_scan_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_scan_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3348,7 +3348,7 @@ pub unsafe extern "C" fn mpi_scan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3356,7 +3356,7 @@ pub unsafe extern "C" fn mpi_scan_init_c<A: Abi>(
 }
 
 /// `MPI_Exscan`
-pub unsafe extern "C" fn mpi_exscan<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_exscan<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3368,13 +3368,13 @@ pub unsafe extern "C" fn mpi_exscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(145);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(145);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Exscan_c`
-pub unsafe extern "C" fn mpi_exscan_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_exscan_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3386,13 +3386,13 @@ pub unsafe extern "C" fn mpi_exscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
 
 /// `MPI_Iexscan`
-pub unsafe extern "C" fn mpi_iexscan<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iexscan<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3405,13 +3405,13 @@ pub unsafe extern "C" fn mpi_iexscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(147);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(147);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Iexscan_c`
-pub unsafe extern "C" fn mpi_iexscan_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_iexscan_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3424,13 +3424,13 @@ pub unsafe extern "C" fn mpi_iexscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
 
 /// `MPI_Exscan_init`
-pub unsafe extern "C" fn mpi_exscan_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_exscan_init<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: c_int,
@@ -3445,7 +3445,7 @@ pub unsafe extern "C" fn mpi_exscan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(149);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(149);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3453,7 +3453,7 @@ pub unsafe extern "C" fn mpi_exscan_init<A: Abi>(
 }
 
 /// `MPI_Exscan_init_c`
-pub unsafe extern "C" fn mpi_exscan_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_exscan_init_c<A: Abi>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -3468,7 +3468,7 @@ pub unsafe extern "C" fn mpi_exscan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3476,7 +3476,7 @@ pub unsafe extern "C" fn mpi_exscan_init_c<A: Abi>(
 }
 
 /// `MPI_Neighbor_allgather`
-pub unsafe extern "C" fn mpi_neighbor_allgather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3489,13 +3489,13 @@ pub unsafe extern "C" fn mpi_neighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(151);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(151);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Neighbor_allgather_c`
-pub unsafe extern "C" fn mpi_neighbor_allgather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3508,13 +3508,13 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(152);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(152);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Ineighbor_allgather`
-pub unsafe extern "C" fn mpi_ineighbor_allgather<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3528,13 +3528,13 @@ pub unsafe extern "C" fn mpi_ineighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(153);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(153);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ineighbor_allgather_c`
-pub unsafe extern "C" fn mpi_ineighbor_allgather_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3548,13 +3548,13 @@ pub unsafe extern "C" fn mpi_ineighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Neighbor_allgather_init`
-pub unsafe extern "C" fn mpi_neighbor_allgather_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3570,7 +3570,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(155);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(155);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3578,7 +3578,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init<A: Abi>(
 }
 
 /// `MPI_Neighbor_allgather_init_c`
-pub unsafe extern "C" fn mpi_neighbor_allgather_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3594,7 +3594,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3602,7 +3602,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgather_init_c<A: Abi>(
 }
 
 /// `MPI_Neighbor_allgatherv`
-pub unsafe extern "C" fn mpi_neighbor_allgatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3616,13 +3616,13 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(157);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(157);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
 
 /// `MPI_Neighbor_allgatherv_c`
-pub unsafe extern "C" fn mpi_neighbor_allgatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3636,13 +3636,13 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(158);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(158);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
 
 /// `MPI_Ineighbor_allgatherv`
-pub unsafe extern "C" fn mpi_ineighbor_allgatherv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3657,13 +3657,13 @@ pub unsafe extern "C" fn mpi_ineighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(159);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(159);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ineighbor_allgatherv_c`
-pub unsafe extern "C" fn mpi_ineighbor_allgatherv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3678,13 +3678,13 @@ pub unsafe extern "C" fn mpi_ineighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
 
 /// `MPI_Neighbor_allgatherv_init`
-pub unsafe extern "C" fn mpi_neighbor_allgatherv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3701,7 +3701,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(161);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(161);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3709,7 +3709,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init<A: Abi>(
 }
 
 /// `MPI_Neighbor_allgatherv_init_c`
-pub unsafe extern "C" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3726,7 +3726,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3734,7 +3734,7 @@ pub unsafe extern "C" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoall`
-pub unsafe extern "C" fn mpi_neighbor_alltoall<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3747,13 +3747,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(163);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(163);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Neighbor_alltoall_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoall_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3766,13 +3766,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(164);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(164);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
 
 /// `MPI_Ineighbor_alltoall`
-pub unsafe extern "C" fn mpi_ineighbor_alltoall<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3786,13 +3786,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(165);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(165);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ineighbor_alltoall_c`
-pub unsafe extern "C" fn mpi_ineighbor_alltoall_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3806,13 +3806,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
 
 /// `MPI_Neighbor_alltoall_init`
-pub unsafe extern "C" fn mpi_neighbor_alltoall_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init<A: Abi>(
     sendbuf: *const c_void,
     sendcount: c_int,
     sendtype: A::Datatype,
@@ -3828,7 +3828,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(167);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(167);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3836,7 +3836,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoall_init_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoall_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: A::Datatype,
@@ -3852,7 +3852,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3860,7 +3860,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoall_init_c<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoallv`
-pub unsafe extern "C" fn mpi_neighbor_alltoallv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -3875,13 +3875,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(169);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(169);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
 
 /// `MPI_Neighbor_alltoallv_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoallv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -3896,13 +3896,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(170);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(170);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
 
 /// `MPI_Ineighbor_alltoallv`
-pub unsafe extern "C" fn mpi_ineighbor_alltoallv<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -3918,13 +3918,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(171);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(171);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
 
 /// `MPI_Ineighbor_alltoallv_c`
-pub unsafe extern "C" fn mpi_ineighbor_alltoallv_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -3940,13 +3940,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
 
 /// `MPI_Neighbor_alltoallv_init`
-pub unsafe extern "C" fn mpi_neighbor_alltoallv_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const c_int,
@@ -3964,7 +3964,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(173);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(173);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3972,7 +3972,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoallv_init_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -3990,7 +3990,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3998,7 +3998,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoallw`
-pub unsafe extern "C" fn mpi_neighbor_alltoallw<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const isize,
@@ -4013,13 +4013,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(175);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(175);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
 
 /// `MPI_Neighbor_alltoallw_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoallw_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -4034,13 +4034,13 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
 
 /// `MPI_Ineighbor_alltoallw`
-pub unsafe extern "C" fn mpi_ineighbor_alltoallw<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const isize,
@@ -4056,13 +4056,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(177);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(177);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
 
 /// `MPI_Ineighbor_alltoallw_c`
-pub unsafe extern "C" fn mpi_ineighbor_alltoallw_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -4078,13 +4078,13 @@ pub unsafe extern "C" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
 
 /// `MPI_Neighbor_alltoallw_init`
-pub unsafe extern "C" fn mpi_neighbor_alltoallw_init<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
     sdispls: *const isize,
@@ -4102,7 +4102,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(179);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(179);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -4110,7 +4110,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init<A: Abi>(
 }
 
 /// `MPI_Neighbor_alltoallw_init_c`
-pub unsafe extern "C" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     sendbuf: *const c_void,
     sendcounts: *const i64,
     sdispls: *const isize,
@@ -4128,7 +4128,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -4136,7 +4136,7 @@ pub unsafe extern "C" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
 }
 
 /// `MPI_Win_allocate`
-pub unsafe extern "C" fn mpi_win_allocate<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_allocate<A: Abi>(
     size: isize,
     disp_unit: c_int,
     info: A::Info,
@@ -4148,13 +4148,13 @@ pub unsafe extern "C" fn mpi_win_allocate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(181);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(181);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
 
 /// `MPI_Win_allocate_c`
-pub unsafe extern "C" fn mpi_win_allocate_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_allocate_c<A: Abi>(
     size: isize,
     disp_unit: isize,
     info: A::Info,
@@ -4166,13 +4166,13 @@ pub unsafe extern "C" fn mpi_win_allocate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(182);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(182);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
 
 /// `MPI_Win_allocate_shared`
-pub unsafe extern "C" fn mpi_win_allocate_shared<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_allocate_shared<A: Abi>(
     size: isize,
     disp_unit: c_int,
     info: A::Info,
@@ -4184,13 +4184,13 @@ pub unsafe extern "C" fn mpi_win_allocate_shared<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
 
 /// `MPI_Win_allocate_shared_c`
-pub unsafe extern "C" fn mpi_win_allocate_shared_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_allocate_shared_c<A: Abi>(
     size: isize,
     disp_unit: isize,
     info: A::Info,
@@ -4202,13 +4202,13 @@ pub unsafe extern "C" fn mpi_win_allocate_shared_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
 
 /// `MPI_Win_create`
-pub unsafe extern "C" fn mpi_win_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_create<A: Abi>(
     base: *mut c_void,
     size: isize,
     disp_unit: c_int,
@@ -4220,13 +4220,13 @@ pub unsafe extern "C" fn mpi_win_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(185);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(185);
         next(base, size, disp_unit, info, comm, win)
     }
 }
 
 /// `MPI_Win_create_c`
-pub unsafe extern "C" fn mpi_win_create_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_create_c<A: Abi>(
     base: *mut c_void,
     size: isize,
     disp_unit: isize,
@@ -4238,13 +4238,13 @@ pub unsafe extern "C" fn mpi_win_create_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(186);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(186);
         next(base, size, disp_unit, info, comm, win)
     }
 }
 
 /// `MPI_Win_create_dynamic`
-pub unsafe extern "C" fn mpi_win_create_dynamic<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_win_create_dynamic<A: Abi>(
     info: A::Info,
     comm: A::Comm,
     win: *mut A::Win,
@@ -4253,13 +4253,13 @@ pub unsafe extern "C" fn mpi_win_create_dynamic<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
+        let next: unsafe extern "C-unwind" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
         next(info, comm, win)
     }
 }
 
 /// `MPI_Put`
-pub unsafe extern "C" fn mpi_put<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_put<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4273,13 +4273,13 @@ pub unsafe extern "C" fn mpi_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(188);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(188);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
 
 /// `MPI_Put_c`
-pub unsafe extern "C" fn mpi_put_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_put_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4293,13 +4293,13 @@ pub unsafe extern "C" fn mpi_put_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(189);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(189);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
 
 /// `MPI_Rput`
-pub unsafe extern "C" fn mpi_rput<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rput<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4314,13 +4314,13 @@ pub unsafe extern "C" fn mpi_rput<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(190);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(190);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
 
 /// `MPI_Rput_c`
-pub unsafe extern "C" fn mpi_rput_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rput_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4335,13 +4335,13 @@ pub unsafe extern "C" fn mpi_rput_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
 
 /// `MPI_Accumulate`
-pub unsafe extern "C" fn mpi_accumulate<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_accumulate<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4356,13 +4356,13 @@ pub unsafe extern "C" fn mpi_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(192);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(192);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
 
 /// `MPI_Accumulate_c`
-pub unsafe extern "C" fn mpi_accumulate_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_accumulate_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4377,13 +4377,13 @@ pub unsafe extern "C" fn mpi_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
 
 /// `MPI_Raccumulate`
-pub unsafe extern "C" fn mpi_raccumulate<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_raccumulate<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4399,13 +4399,13 @@ pub unsafe extern "C" fn mpi_raccumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(194);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(194);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
 
 /// `MPI_Raccumulate_c`
-pub unsafe extern "C" fn mpi_raccumulate_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_raccumulate_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4421,13 +4421,13 @@ pub unsafe extern "C" fn mpi_raccumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
 
 /// `MPI_Get`
-pub unsafe extern "C" fn mpi_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_get<A: Abi>(
     origin_addr: *mut c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4441,13 +4441,13 @@ pub unsafe extern "C" fn mpi_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(196);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(196);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
 
 /// `MPI_Get_c`
-pub unsafe extern "C" fn mpi_get_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_get_c<A: Abi>(
     origin_addr: *mut c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4461,13 +4461,13 @@ pub unsafe extern "C" fn mpi_get_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(197);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(197);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
 
 /// `MPI_Rget`
-pub unsafe extern "C" fn mpi_rget<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rget<A: Abi>(
     origin_addr: *mut c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4482,13 +4482,13 @@ pub unsafe extern "C" fn mpi_rget<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(198);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(198);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
 
 /// `MPI_Rget_c`
-pub unsafe extern "C" fn mpi_rget_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rget_c<A: Abi>(
     origin_addr: *mut c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4503,13 +4503,13 @@ pub unsafe extern "C" fn mpi_rget_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
 
 /// `MPI_Get_accumulate`
-pub unsafe extern "C" fn mpi_get_accumulate<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_get_accumulate<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4527,13 +4527,13 @@ pub unsafe extern "C" fn mpi_get_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(200);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(200);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
 
 /// `MPI_Get_accumulate_c`
-pub unsafe extern "C" fn mpi_get_accumulate_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_get_accumulate_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4551,13 +4551,13 @@ pub unsafe extern "C" fn mpi_get_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
 
 /// `MPI_Rget_accumulate`
-pub unsafe extern "C" fn mpi_rget_accumulate<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rget_accumulate<A: Abi>(
     origin_addr: *const c_void,
     origin_count: c_int,
     origin_datatype: A::Datatype,
@@ -4576,13 +4576,13 @@ pub unsafe extern "C" fn mpi_rget_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(202);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(202);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
 
 /// `MPI_Rget_accumulate_c`
-pub unsafe extern "C" fn mpi_rget_accumulate_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_rget_accumulate_c<A: Abi>(
     origin_addr: *const c_void,
     origin_count: i64,
     origin_datatype: A::Datatype,
@@ -4601,13 +4601,13 @@ pub unsafe extern "C" fn mpi_rget_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
 
 /// `MPI_Fetch_and_op`
-pub unsafe extern "C" fn mpi_fetch_and_op<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_fetch_and_op<A: Abi>(
     origin_addr: *const c_void,
     result_addr: *mut c_void,
     datatype: A::Datatype,
@@ -4620,13 +4620,13 @@ pub unsafe extern "C" fn mpi_fetch_and_op<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::fetch_and_op::<A>(win, target_rank, datatype, op);
-        let next: unsafe extern "C" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(204);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(204);
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
     }
 }
 
 /// `MPI_Compare_and_swap`
-pub unsafe extern "C" fn mpi_compare_and_swap<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_compare_and_swap<A: Abi>(
     origin_addr: *const c_void,
     compare_addr: *const c_void,
     result_addr: *mut c_void,
@@ -4639,13 +4639,13 @@ pub unsafe extern "C" fn mpi_compare_and_swap<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::compare_and_swap::<A>(win, target_rank, datatype);
-        let next: unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(205);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(205);
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
     }
 }
 
 /// `MPI_Attr_delete`
-pub unsafe extern "C" fn mpi_attr_delete<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_attr_delete<A: Abi>(
     comm: A::Comm,
     keyval: c_int,
 ) -> c_int {
@@ -4653,13 +4653,13 @@ pub unsafe extern "C" fn mpi_attr_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(211);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(211);
         next(comm, keyval)
     }
 }
 
 /// `MPI_Attr_put`
-pub unsafe extern "C" fn mpi_attr_put<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_attr_put<A: Abi>(
     comm: A::Comm,
     keyval: c_int,
     attribute_val: *mut c_void,
@@ -4668,13 +4668,13 @@ pub unsafe extern "C" fn mpi_attr_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(213);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(213);
         next(comm, keyval, attribute_val)
     }
 }
 
 /// `MPI_Cart_coords`
-pub unsafe extern "C" fn mpi_cart_coords<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_coords<A: Abi>(
     comm: A::Comm,
     rank: c_int,
     maxdims: c_int,
@@ -4684,13 +4684,13 @@ pub unsafe extern "C" fn mpi_cart_coords<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(214);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(214);
         next(comm, rank, maxdims, coords)
     }
 }
 
 /// `MPI_Cart_create`
-pub unsafe extern "C" fn mpi_cart_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_create<A: Abi>(
     comm_old: A::Comm,
     ndims: c_int,
     dims: *const c_int,
@@ -4702,13 +4702,13 @@ pub unsafe extern "C" fn mpi_cart_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(215);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(215);
         next(comm_old, ndims, dims, periods, reorder, comm_cart)
     }
 }
 
 /// `MPI_Cart_get`
-pub unsafe extern "C" fn mpi_cart_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_get<A: Abi>(
     comm: A::Comm,
     maxdims: c_int,
     dims: *mut c_int,
@@ -4719,13 +4719,13 @@ pub unsafe extern "C" fn mpi_cart_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
         next(comm, maxdims, dims, periods, coords)
     }
 }
 
 /// `MPI_Cart_map`
-pub unsafe extern "C" fn mpi_cart_map<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_map<A: Abi>(
     comm: A::Comm,
     ndims: c_int,
     dims: *const c_int,
@@ -4736,13 +4736,13 @@ pub unsafe extern "C" fn mpi_cart_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(217);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(217);
         next(comm, ndims, dims, periods, newrank)
     }
 }
 
 /// `MPI_Cart_rank`
-pub unsafe extern "C" fn mpi_cart_rank<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_rank<A: Abi>(
     comm: A::Comm,
     coords: *const c_int,
     rank: *mut c_int,
@@ -4751,13 +4751,13 @@ pub unsafe extern "C" fn mpi_cart_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(218);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(218);
         next(comm, coords, rank)
     }
 }
 
 /// `MPI_Cart_shift`
-pub unsafe extern "C" fn mpi_cart_shift<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_shift<A: Abi>(
     comm: A::Comm,
     direction: c_int,
     disp: c_int,
@@ -4768,13 +4768,13 @@ pub unsafe extern "C" fn mpi_cart_shift<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(219);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(219);
         next(comm, direction, disp, rank_source, rank_dest)
     }
 }
 
 /// `MPI_Cart_sub`
-pub unsafe extern "C" fn mpi_cart_sub<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cart_sub<A: Abi>(
     comm: A::Comm,
     remain_dims: *const c_int,
     newcomm: *mut A::Comm,
@@ -4783,13 +4783,13 @@ pub unsafe extern "C" fn mpi_cart_sub<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(220);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(220);
         next(comm, remain_dims, newcomm)
     }
 }
 
 /// `MPI_Cartdim_get`
-pub unsafe extern "C" fn mpi_cartdim_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_cartdim_get<A: Abi>(
     comm: A::Comm,
     ndims: *mut c_int,
 ) -> c_int {
@@ -4797,13 +4797,13 @@ pub unsafe extern "C" fn mpi_cartdim_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(221);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(221);
         next(comm, ndims)
     }
 }
 
 /// `MPI_Comm_accept`
-pub unsafe extern "C" fn mpi_comm_accept<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_accept<A: Abi>(
     port_name: *const c_char,
     info: A::Info,
     root: c_int,
@@ -4814,13 +4814,13 @@ pub unsafe extern "C" fn mpi_comm_accept<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(222);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(222);
         next(port_name, info, root, comm, newcomm)
     }
 }
 
 /// `MPI_Comm_attach_buffer`
-pub unsafe extern "C" fn mpi_comm_attach_buffer<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer<A: Abi>(
     comm: A::Comm,
     buffer: *mut c_void,
     size: c_int,
@@ -4829,13 +4829,13 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(223);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(223);
         next(comm, buffer, size)
     }
 }
 
 /// `MPI_Comm_attach_buffer_c`
-pub unsafe extern "C" fn mpi_comm_attach_buffer_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer_c<A: Abi>(
     comm: A::Comm,
     buffer: *mut c_void,
     size: i64,
@@ -4844,13 +4844,13 @@ pub unsafe extern "C" fn mpi_comm_attach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(224);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(224);
         next(comm, buffer, size)
     }
 }
 
 /// `MPI_Comm_call_errhandler`
-pub unsafe extern "C" fn mpi_comm_call_errhandler<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_call_errhandler<A: Abi>(
     comm: A::Comm,
     errorcode: c_int,
 ) -> c_int {
@@ -4858,13 +4858,13 @@ pub unsafe extern "C" fn mpi_comm_call_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(225);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(225);
         next(comm, errorcode)
     }
 }
 
 /// `MPI_Comm_compare`
-pub unsafe extern "C" fn mpi_comm_compare<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_compare<A: Abi>(
     comm1: A::Comm,
     comm2: A::Comm,
     result: *mut c_int,
@@ -4874,13 +4874,13 @@ pub unsafe extern "C" fn mpi_comm_compare<A: Abi>(
     unsafe {
         let comm1 = effective::<A>(comm1);
         let comm2 = effective::<A>(comm2);
-        let next: unsafe extern "C" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(226);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(226);
         next(comm1, comm2, result)
     }
 }
 
 /// `MPI_Comm_connect`
-pub unsafe extern "C" fn mpi_comm_connect<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_connect<A: Abi>(
     port_name: *const c_char,
     info: A::Info,
     root: c_int,
@@ -4891,13 +4891,13 @@ pub unsafe extern "C" fn mpi_comm_connect<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(227);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(227);
         next(port_name, info, root, comm, newcomm)
     }
 }
 
 /// `MPI_Comm_create`
-pub unsafe extern "C" fn mpi_comm_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_create<A: Abi>(
     comm: A::Comm,
     group: A::Group,
     newcomm: *mut A::Comm,
@@ -4906,13 +4906,13 @@ pub unsafe extern "C" fn mpi_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(228);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(228);
         next(comm, group, newcomm)
     }
 }
 
 /// `MPI_Comm_create_group`
-pub unsafe extern "C" fn mpi_comm_create_group<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_create_group<A: Abi>(
     comm: A::Comm,
     group: A::Group,
     tag: c_int,
@@ -4922,13 +4922,13 @@ pub unsafe extern "C" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(229);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(229);
         next(comm, group, tag, newcomm)
     }
 }
 
 /// `MPI_Comm_delete_attr`
-pub unsafe extern "C" fn mpi_comm_delete_attr<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_delete_attr<A: Abi>(
     comm: A::Comm,
     comm_keyval: c_int,
 ) -> c_int {
@@ -4936,13 +4936,13 @@ pub unsafe extern "C" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int) -> c_int = slots::next(230);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(230);
         next(comm, comm_keyval)
     }
 }
 
 /// `MPI_Comm_detach_buffer`
-pub unsafe extern "C" fn mpi_comm_detach_buffer<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer<A: Abi>(
     comm: A::Comm,
     buffer_addr: *mut c_void,
     size: *mut c_int,
@@ -4951,13 +4951,13 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(231);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(231);
         next(comm, buffer_addr, size)
     }
 }
 
 /// `MPI_Comm_detach_buffer_c`
-pub unsafe extern "C" fn mpi_comm_detach_buffer_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer_c<A: Abi>(
     comm: A::Comm,
     buffer_addr: *mut c_void,
     size: *mut i64,
@@ -4966,13 +4966,13 @@ pub unsafe extern "C" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(232);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(232);
         next(comm, buffer_addr, size)
     }
 }
 
 /// `MPI_Comm_dup`
-pub unsafe extern "C" fn mpi_comm_dup<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_dup<A: Abi>(
     comm: A::Comm,
     newcomm: *mut A::Comm,
 ) -> c_int {
@@ -4980,13 +4980,13 @@ pub unsafe extern "C" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(233);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(234);
         next(comm, newcomm)
     }
 }
 
 /// `MPI_Comm_dup_with_info`
-pub unsafe extern "C" fn mpi_comm_dup_with_info<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_dup_with_info<A: Abi>(
     comm: A::Comm,
     info: A::Info,
     newcomm: *mut A::Comm,
@@ -4995,26 +4995,26 @@ pub unsafe extern "C" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(234);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(235);
         next(comm, info, newcomm)
     }
 }
 
 /// `MPI_Comm_flush_buffer`
-pub unsafe extern "C" fn mpi_comm_flush_buffer<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_flush_buffer<A: Abi>(
     comm: A::Comm,
 ) -> c_int {
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm) -> c_int = slots::next(235);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(236);
         next(comm)
     }
 }
 
 /// `MPI_Comm_get_errhandler`
-pub unsafe extern "C" fn mpi_comm_get_errhandler<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_get_errhandler<A: Abi>(
     comm: A::Comm,
     errhandler: *mut A::Errhandler,
 ) -> c_int {
@@ -5022,13 +5022,13 @@ pub unsafe extern "C" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(237);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(239);
         next(comm, errhandler)
     }
 }
 
 /// `MPI_Comm_get_info`
-pub unsafe extern "C" fn mpi_comm_get_info<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_get_info<A: Abi>(
     comm: A::Comm,
     info_used: *mut A::Info,
 ) -> c_int {
@@ -5036,13 +5036,13 @@ pub unsafe extern "C" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Info) -> c_int = slots::next(238);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(240);
         next(comm, info_used)
     }
 }
 
 /// `MPI_Comm_get_name`
-pub unsafe extern "C" fn mpi_comm_get_name<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_get_name<A: Abi>(
     comm: A::Comm,
     comm_name: *mut c_char,
     resultlen: *mut c_int,
@@ -5051,13 +5051,13 @@ pub unsafe extern "C" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(239);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(241);
         next(comm, comm_name, resultlen)
     }
 }
 
 /// `MPI_Comm_group`
-pub unsafe extern "C" fn mpi_comm_group<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_group<A: Abi>(
     comm: A::Comm,
     group: *mut A::Group,
 ) -> c_int {
@@ -5065,13 +5065,13 @@ pub unsafe extern "C" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(240);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(242);
         next(comm, group)
     }
 }
 
 /// `MPI_Comm_idup`
-pub unsafe extern "C" fn mpi_comm_idup<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_idup<A: Abi>(
     comm: A::Comm,
     newcomm: *mut A::Comm,
     request: *mut A::Request,
@@ -5080,13 +5080,13 @@ pub unsafe extern "C" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(241);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(243);
         next(comm, newcomm, request)
     }
 }
 
 /// `MPI_Comm_idup_with_info`
-pub unsafe extern "C" fn mpi_comm_idup_with_info<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_idup_with_info<A: Abi>(
     comm: A::Comm,
     info: A::Info,
     newcomm: *mut A::Comm,
@@ -5096,13 +5096,13 @@ pub unsafe extern "C" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(242);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(244);
         next(comm, info, newcomm, request)
     }
 }
 
 /// `MPI_Comm_iflush_buffer`
-pub unsafe extern "C" fn mpi_comm_iflush_buffer<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_iflush_buffer<A: Abi>(
     comm: A::Comm,
     request: *mut A::Request,
 ) -> c_int {
@@ -5110,13 +5110,13 @@ pub unsafe extern "C" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Request) -> c_int = slots::next(243);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(245);
         next(comm, request)
     }
 }
 
 /// `MPI_Comm_rank`
-pub unsafe extern "C" fn mpi_comm_rank<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_rank<A: Abi>(
     comm: A::Comm,
     rank: *mut c_int,
 ) -> c_int {
@@ -5124,13 +5124,13 @@ pub unsafe extern "C" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(244);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(246);
         next(comm, rank)
     }
 }
 
 /// `MPI_Comm_remote_group`
-pub unsafe extern "C" fn mpi_comm_remote_group<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_remote_group<A: Abi>(
     comm: A::Comm,
     group: *mut A::Group,
 ) -> c_int {
@@ -5138,13 +5138,13 @@ pub unsafe extern "C" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Group) -> c_int = slots::next(245);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(247);
         next(comm, group)
     }
 }
 
 /// `MPI_Comm_remote_size`
-pub unsafe extern "C" fn mpi_comm_remote_size<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_remote_size<A: Abi>(
     comm: A::Comm,
     size: *mut c_int,
 ) -> c_int {
@@ -5152,13 +5152,13 @@ pub unsafe extern "C" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(246);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
         next(comm, size)
     }
 }
 
 /// `MPI_Comm_set_attr`
-pub unsafe extern "C" fn mpi_comm_set_attr<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_set_attr<A: Abi>(
     comm: A::Comm,
     comm_keyval: c_int,
     attribute_val: *mut c_void,
@@ -5167,13 +5167,13 @@ pub unsafe extern "C" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(247);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(249);
         next(comm, comm_keyval, attribute_val)
     }
 }
 
 /// `MPI_Comm_set_info`
-pub unsafe extern "C" fn mpi_comm_set_info<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_set_info<A: Abi>(
     comm: A::Comm,
     info: A::Info,
 ) -> c_int {
@@ -5181,13 +5181,13 @@ pub unsafe extern "C" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, A::Info) -> c_int = slots::next(249);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(251);
         next(comm, info)
     }
 }
 
 /// `MPI_Comm_set_name`
-pub unsafe extern "C" fn mpi_comm_set_name<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_set_name<A: Abi>(
     comm: A::Comm,
     comm_name: *const c_char,
 ) -> c_int {
@@ -5195,13 +5195,13 @@ pub unsafe extern "C" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char) -> c_int = slots::next(250);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(252);
         next(comm, comm_name)
     }
 }
 
 /// `MPI_Comm_size`
-pub unsafe extern "C" fn mpi_comm_size<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_size<A: Abi>(
     comm: A::Comm,
     size: *mut c_int,
 ) -> c_int {
@@ -5209,13 +5209,13 @@ pub unsafe extern "C" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(251);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(253);
         next(comm, size)
     }
 }
 
 /// `MPI_Comm_spawn`
-pub unsafe extern "C" fn mpi_comm_spawn<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_spawn<A: Abi>(
     command: *const c_char,
     argv: *mut *mut c_char,
     maxprocs: c_int,
@@ -5229,13 +5229,13 @@ pub unsafe extern "C" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(252);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(254);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
 
 /// `MPI_Comm_spawn_multiple`
-pub unsafe extern "C" fn mpi_comm_spawn_multiple<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_spawn_multiple<A: Abi>(
     count: c_int,
     array_of_commands: *mut *mut c_char,
     array_of_argv: *mut *mut *mut c_char,
@@ -5250,13 +5250,13 @@ pub unsafe extern "C" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(253);
+        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(255);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
 
 /// `MPI_Comm_split`
-pub unsafe extern "C" fn mpi_comm_split<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_split<A: Abi>(
     comm: A::Comm,
     color: c_int,
     key: c_int,
@@ -5266,13 +5266,13 @@ pub unsafe extern "C" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(254);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(256);
         next(comm, color, key, newcomm)
     }
 }
 
 /// `MPI_Comm_split_type`
-pub unsafe extern "C" fn mpi_comm_split_type<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_split_type<A: Abi>(
     comm: A::Comm,
     split_type: c_int,
     key: c_int,
@@ -5283,13 +5283,13 @@ pub unsafe extern "C" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(255);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(257);
         next(comm, split_type, key, info, newcomm)
     }
 }
 
 /// `MPI_Comm_test_inter`
-pub unsafe extern "C" fn mpi_comm_test_inter<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     comm: A::Comm,
     flag: *mut c_int,
 ) -> c_int {
@@ -5297,13 +5297,13 @@ pub unsafe extern "C" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(256);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(258);
         next(comm, flag)
     }
 }
 
 /// `MPI_Dist_graph_create`
-pub unsafe extern "C" fn mpi_dist_graph_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_dist_graph_create<A: Abi>(
     comm_old: A::Comm,
     n: c_int,
     sources: *const c_int,
@@ -5318,13 +5318,13 @@ pub unsafe extern "C" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(257);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(259);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
 
 /// `MPI_Dist_graph_create_adjacent`
-pub unsafe extern "C" fn mpi_dist_graph_create_adjacent<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_dist_graph_create_adjacent<A: Abi>(
     comm_old: A::Comm,
     indegree: c_int,
     sources: *const c_int,
@@ -5340,13 +5340,13 @@ pub unsafe extern "C" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(258);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(260);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
 
 /// `MPI_Dist_graph_neighbors`
-pub unsafe extern "C" fn mpi_dist_graph_neighbors<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     comm: A::Comm,
     maxindegree: c_int,
     sources: *mut c_int,
@@ -5359,13 +5359,13 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(259);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(261);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
 
 /// `MPI_Dist_graph_neighbors_count`
-pub unsafe extern "C" fn mpi_dist_graph_neighbors_count<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors_count<A: Abi>(
     comm: A::Comm,
     indegree: *mut c_int,
     outdegree: *mut c_int,
@@ -5375,13 +5375,13 @@ pub unsafe extern "C" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(260);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
         next(comm, indegree, outdegree, weighted)
     }
 }
 
 /// `MPI_Errhandler_get`
-pub unsafe extern "C" fn mpi_errhandler_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     comm: A::Comm,
     errhandler: *mut A::Errhandler,
 ) -> c_int {
@@ -5389,13 +5389,13 @@ pub unsafe extern "C" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(261);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(263);
         next(comm, errhandler)
     }
 }
 
 /// `MPI_File_open`
-pub unsafe extern "C" fn mpi_file_open<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
     comm: A::Comm,
     filename: *const c_char,
     amode: c_int,
@@ -5406,13 +5406,13 @@ pub unsafe extern "C" fn mpi_file_open<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(263);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(265);
         next(comm, filename, amode, info, fh)
     }
 }
 
 /// `MPI_Graph_create`
-pub unsafe extern "C" fn mpi_graph_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     comm_old: A::Comm,
     nnodes: c_int,
     indx: *const c_int,
@@ -5424,13 +5424,13 @@ pub unsafe extern "C" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(264);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(266);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
 
 /// `MPI_Graph_get`
-pub unsafe extern "C" fn mpi_graph_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     comm: A::Comm,
     maxindex: c_int,
     maxedges: c_int,
@@ -5441,13 +5441,13 @@ pub unsafe extern "C" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(265);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(267);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
 
 /// `MPI_Graph_map`
-pub unsafe extern "C" fn mpi_graph_map<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
     comm: A::Comm,
     nnodes: c_int,
     indx: *const c_int,
@@ -5458,13 +5458,13 @@ pub unsafe extern "C" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
 
 /// `MPI_Graph_neighbors`
-pub unsafe extern "C" fn mpi_graph_neighbors<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     comm: A::Comm,
     rank: c_int,
     maxneighbors: c_int,
@@ -5474,13 +5474,13 @@ pub unsafe extern "C" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
 
 /// `MPI_Graph_neighbors_count`
-pub unsafe extern "C" fn mpi_graph_neighbors_count<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     comm: A::Comm,
     rank: c_int,
     nneighbors: *mut c_int,
@@ -5489,13 +5489,13 @@ pub unsafe extern "C" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(268);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, rank, nneighbors)
     }
 }
 
 /// `MPI_Graphdims_get`
-pub unsafe extern "C" fn mpi_graphdims_get<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     comm: A::Comm,
     nnodes: *mut c_int,
     nedges: *mut c_int,
@@ -5504,13 +5504,13 @@ pub unsafe extern "C" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(271);
         next(comm, nnodes, nedges)
     }
 }
 
 /// `MPI_Intercomm_create`
-pub unsafe extern "C" fn mpi_intercomm_create<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     local_comm: A::Comm,
     local_leader: c_int,
     peer_comm: A::Comm,
@@ -5523,13 +5523,13 @@ pub unsafe extern "C" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(270);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(272);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
 
 /// `MPI_Intercomm_merge`
-pub unsafe extern "C" fn mpi_intercomm_merge<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     intercomm: A::Comm,
     high: c_int,
     newintracomm: *mut A::Comm,
@@ -5538,13 +5538,13 @@ pub unsafe extern "C" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(273);
         next(intercomm, high, newintracomm)
     }
 }
 
 /// `MPI_Pack`
-pub unsafe extern "C" fn mpi_pack<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     inbuf: *const c_void,
     incount: c_int,
     datatype: A::Datatype,
@@ -5557,13 +5557,13 @@ pub unsafe extern "C" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(274);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
 
 /// `MPI_Pack_c`
-pub unsafe extern "C" fn mpi_pack_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     inbuf: *const c_void,
     incount: i64,
     datatype: A::Datatype,
@@ -5576,13 +5576,13 @@ pub unsafe extern "C" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(275);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
 
 /// `MPI_Pack_size`
-pub unsafe extern "C" fn mpi_pack_size<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     incount: c_int,
     datatype: A::Datatype,
     comm: A::Comm,
@@ -5592,13 +5592,13 @@ pub unsafe extern "C" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(276);
         next(incount, datatype, comm, size)
     }
 }
 
 /// `MPI_Pack_size_c`
-pub unsafe extern "C" fn mpi_pack_size_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     incount: i64,
     datatype: A::Datatype,
     comm: A::Comm,
@@ -5608,13 +5608,13 @@ pub unsafe extern "C" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(277);
         next(incount, datatype, comm, size)
     }
 }
 
 /// `MPI_Topo_test`
-pub unsafe extern "C" fn mpi_topo_test<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     comm: A::Comm,
     status: *mut c_int,
 ) -> c_int {
@@ -5622,13 +5622,13 @@ pub unsafe extern "C" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(A::Comm, *mut c_int) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(278);
         next(comm, status)
     }
 }
 
 /// `MPI_Unpack`
-pub unsafe extern "C" fn mpi_unpack<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     inbuf: *const c_void,
     insize: c_int,
     position: *mut c_int,
@@ -5641,13 +5641,13 @@ pub unsafe extern "C" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(279);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
 
 /// `MPI_Unpack_c`
-pub unsafe extern "C" fn mpi_unpack_c<A: Abi>(
+pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     inbuf: *const c_void,
     insize: i64,
     position: *mut i64,
@@ -5660,1773 +5660,1773 @@ pub unsafe extern "C" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(280);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
 
 /// `MPI_Send` from Fortran
-pub unsafe extern "C" fn f_mpi_send<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_send<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 2));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 2));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
 
 /// `MPI_Isend` from Fortran
-pub unsafe extern "C" fn f_mpi_isend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_isend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 3));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 3));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Bsend` from Fortran
-pub unsafe extern "C" fn f_mpi_bsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_bsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 4));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 4));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
 
 /// `MPI_Ibsend` from Fortran
-pub unsafe extern "C" fn f_mpi_ibsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ibsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 5));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 5));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Ssend` from Fortran
-pub unsafe extern "C" fn f_mpi_ssend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ssend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 6));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 6));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
 
 /// `MPI_Issend` from Fortran
-pub unsafe extern "C" fn f_mpi_issend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_issend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 7));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 7));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Rsend` from Fortran
-pub unsafe extern "C" fn f_mpi_rsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_rsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 8));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 8));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
 
 /// `MPI_Irsend` from Fortran
-pub unsafe extern "C" fn f_mpi_irsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_irsend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 9));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 9));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Sendrecv` from Fortran
-pub unsafe extern "C" fn f_mpi_sendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_sendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 10));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 10));
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status, ierror);
     }
 }
 
 /// `MPI_Sendrecv_replace` from Fortran
-pub unsafe extern "C" fn f_mpi_sendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_sendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 11));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 11));
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror);
     }
 }
 
 /// `MPI_Isendrecv` from Fortran
-pub unsafe extern "C" fn f_mpi_isendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_isendrecv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 12));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 12));
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, ierror);
     }
 }
 
 /// `MPI_Isendrecv_replace` from Fortran
-pub unsafe extern "C" fn f_mpi_isendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_isendrecv_replace<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 13));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 13));
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror);
     }
 }
 
 /// `MPI_Send_init` from Fortran
-pub unsafe extern "C" fn f_mpi_send_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_send_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 14));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 14));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Bsend_init` from Fortran
-pub unsafe extern "C" fn f_mpi_bsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_bsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 15));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 15));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Ssend_init` from Fortran
-pub unsafe extern "C" fn f_mpi_ssend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ssend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 16));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 16));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Rsend_init` from Fortran
-pub unsafe extern "C" fn f_mpi_rsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_rsend_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 17));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 17));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Precv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_precv_init<A: Abi, const B: usize>(buf: P, partitions: P, count: P, datatype: P, dest: P, tag: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_precv_init<A: Abi, const B: usize>(buf: P, partitions: P, count: P, datatype: P, dest: P, tag: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 19));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 19));
         next(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror);
     }
 }
 
 /// `MPI_Improbe` from Fortran
-pub unsafe extern "C" fn f_mpi_improbe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, message: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_improbe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, message: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 26));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 26));
         next(source, tag, comm, flag, message, status, ierror);
     }
 }
 
 /// `MPI_Iprobe` from Fortran
-pub unsafe extern "C" fn f_mpi_iprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, flag: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 27));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 27));
         next(source, tag, comm, flag, status, ierror);
     }
 }
 
 /// `MPI_Irecv` from Fortran
-pub unsafe extern "C" fn f_mpi_irecv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_irecv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Mprobe` from Fortran
-pub unsafe extern "C" fn f_mpi_mprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, message: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_mprobe<A: Abi, const B: usize>(source: P, tag: P, comm: P, message: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
         next(source, tag, comm, message, status, ierror);
     }
 }
 
 /// `MPI_Probe` from Fortran
-pub unsafe extern "C" fn f_mpi_probe<A: Abi, const B: usize>(source: P, tag: P, comm: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_probe<A: Abi, const B: usize>(source: P, tag: P, comm: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 30));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 30));
         next(source, tag, comm, status, ierror);
     }
 }
 
 /// `MPI_Recv` from Fortran
-pub unsafe extern "C" fn f_mpi_recv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_recv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
         next(buf, count, datatype, source, tag, comm, status, ierror);
     }
 }
 
 /// `MPI_Recv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
 
 /// `MPI_Barrier` from Fortran
-pub unsafe extern "C" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(false), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 33));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 33));
         next(comm, ierror);
     }
 }
 
 /// `MPI_Ibarrier` from Fortran
-pub unsafe extern "C" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(true), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 34));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 34));
         next(comm, request, ierror);
     }
 }
 
 /// `MPI_Barrier_init` from Fortran
-pub unsafe extern "C" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 35));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 35));
         next(comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Bcast` from Fortran
-pub unsafe extern "C" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 36));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 36));
         next(buffer, count, datatype, root, comm, ierror);
     }
 }
 
 /// `MPI_Ibcast` from Fortran
-pub unsafe extern "C" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 37));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 37));
         next(buffer, count, datatype, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Bcast_init` from Fortran
-pub unsafe extern "C" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
         next(buffer, count, datatype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Gather` from Fortran
-pub unsafe extern "C" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
 
 /// `MPI_Igather` from Fortran
-pub unsafe extern "C" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Gather_init` from Fortran
-pub unsafe extern "C" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Gatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_gatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_gatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror);
     }
 }
 
 /// `MPI_Igatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_igatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_igatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Gatherv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Scatter` from Fortran
-pub unsafe extern "C" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
 
 /// `MPI_Iscatter` from Fortran
-pub unsafe extern "C" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Scatter_init` from Fortran
-pub unsafe extern "C" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Scatterv` from Fortran
-pub unsafe extern "C" fn f_mpi_scatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
 
 /// `MPI_Iscatterv` from Fortran
-pub unsafe extern "C" fn f_mpi_iscatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iscatterv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Scatterv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_scatterv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scatterv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Allgather` from Fortran
-pub unsafe extern "C" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Iallgather` from Fortran
-pub unsafe extern "C" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Allgather_init` from Fortran
-pub unsafe extern "C" fn f_mpi_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Allgatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Iallgatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_iallgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iallgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Allgatherv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Alltoall` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ialltoall` from Fortran
-pub unsafe extern "C" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Alltoall_init` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Alltoallv` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ialltoallv` from Fortran
-pub unsafe extern "C" fn f_mpi_ialltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ialltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Alltoallv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Alltoallw` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
 
 /// `MPI_Ialltoallw` from Fortran
-pub unsafe extern "C" fn f_mpi_ialltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ialltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
 
 /// `MPI_Alltoallw_init` from Fortran
-pub unsafe extern "C" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Reduce` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
     }
 }
 
 /// `MPI_Ireduce` from Fortran
-pub unsafe extern "C" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
     }
 }
 
 /// `MPI_Reduce_init` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Allreduce` from Fortran
-pub unsafe extern "C" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
 
 /// `MPI_Iallreduce` from Fortran
-pub unsafe extern "C" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
 
 /// `MPI_Allreduce_init` from Fortran
-pub unsafe extern "C" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Reduce_scatter` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(false), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror);
     }
 }
 
 /// `MPI_Ireduce_scatter` from Fortran
-pub unsafe extern "C" fn f_mpi_ireduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(true), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror);
     }
 }
 
 /// `MPI_Reduce_scatter_init` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Reduce_scatter_block` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
     }
 }
 
 /// `MPI_Ireduce_scatter_block` from Fortran
-pub unsafe extern "C" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
     }
 }
 
 /// `MPI_Reduce_scatter_block_init` from Fortran
-pub unsafe extern "C" fn f_mpi_reduce_scatter_block_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Scan` from Fortran
-pub unsafe extern "C" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
 
 /// `MPI_Iscan` from Fortran
-pub unsafe extern "C" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
 
 /// `MPI_Scan_init` from Fortran
-pub unsafe extern "C" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Exscan` from Fortran
-pub unsafe extern "C" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
 
 /// `MPI_Iexscan` from Fortran
-pub unsafe extern "C" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
 
 /// `MPI_Exscan_init` from Fortran
-pub unsafe extern "C" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Neighbor_allgather` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ineighbor_allgather` from Fortran
-pub unsafe extern "C" fn f_mpi_ineighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Neighbor_allgather_init` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Neighbor_allgatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ineighbor_allgatherv` from Fortran
-pub unsafe extern "C" fn f_mpi_ineighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Neighbor_allgatherv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Neighbor_alltoall` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ineighbor_alltoall` from Fortran
-pub unsafe extern "C" fn f_mpi_ineighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Neighbor_alltoall_init` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Neighbor_alltoallv` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
 
 /// `MPI_Ineighbor_alltoallv` from Fortran
-pub unsafe extern "C" fn f_mpi_ineighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
 
 /// `MPI_Neighbor_alltoallv_init` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Neighbor_alltoallw` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
 
 /// `MPI_Ineighbor_alltoallw` from Fortran
-pub unsafe extern "C" fn f_mpi_ineighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
 
 /// `MPI_Neighbor_alltoallw_init` from Fortran
-pub unsafe extern "C" fn f_mpi_neighbor_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
 }
 
 /// `MPI_Win_allocate` from Fortran
-pub unsafe extern "C" fn f_mpi_win_allocate<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_win_allocate<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
 
 /// `MPI_Win_allocate_shared` from Fortran
-pub unsafe extern "C" fn f_mpi_win_allocate_shared<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_win_allocate_shared<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
 
 /// `MPI_Win_create` from Fortran
-pub unsafe extern "C" fn f_mpi_win_create<A: Abi, const B: usize>(base: P, size: P, disp_unit: P, info: P, comm: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_win_create<A: Abi, const B: usize>(base: P, size: P, disp_unit: P, info: P, comm: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
         next(base, size, disp_unit, info, comm, win, ierror);
     }
 }
 
 /// `MPI_Win_create_dynamic` from Fortran
-pub unsafe extern "C" fn f_mpi_win_create_dynamic<A: Abi, const B: usize>(info: P, comm: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_win_create_dynamic<A: Abi, const B: usize>(info: P, comm: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 102));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 102));
         next(info, comm, win, ierror);
     }
 }
 
 /// `MPI_Put` from Fortran
-pub unsafe extern "C" fn f_mpi_put<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_put<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
 
 /// `MPI_Rput` from Fortran
-pub unsafe extern "C" fn f_mpi_rput<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_rput<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
 
 /// `MPI_Accumulate` from Fortran
-pub unsafe extern "C" fn f_mpi_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
 
 /// `MPI_Raccumulate` from Fortran
-pub unsafe extern "C" fn f_mpi_raccumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_raccumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
 
 /// `MPI_Get` from Fortran
-pub unsafe extern "C" fn f_mpi_get<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_get<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
 
 /// `MPI_Rget` from Fortran
-pub unsafe extern "C" fn f_mpi_rget<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_rget<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
 
 /// `MPI_Get_accumulate` from Fortran
-pub unsafe extern "C" fn f_mpi_get_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_get_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
 
 /// `MPI_Rget_accumulate` from Fortran
-pub unsafe extern "C" fn f_mpi_rget_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_rget_accumulate<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
 
 /// `MPI_Fetch_and_op` from Fortran
-pub unsafe extern "C" fn f_mpi_fetch_and_op<A: Abi, const B: usize>(origin_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, op: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_fetch_and_op<A: Abi, const B: usize>(origin_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, op: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::fetch_and_op::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
     }
 }
 
 /// `MPI_Compare_and_swap` from Fortran
-pub unsafe extern "C" fn f_mpi_compare_and_swap<A: Abi, const B: usize>(origin_addr: P, compare_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, win: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_compare_and_swap<A: Abi, const B: usize>(origin_addr: P, compare_addr: P, result_addr: P, datatype: P, target_rank: P, target_disp: P, win: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::compare_and_swap::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype));
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, ierror);
     }
 }
 
 /// `MPI_Attr_delete` from Fortran
-pub unsafe extern "C" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: P, keyval: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: P, keyval: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 118));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 118));
         next(comm, keyval, ierror);
     }
 }
 
 /// `MPI_Attr_put` from Fortran
-pub unsafe extern "C" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, keyval: P, attribute_val: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, keyval: P, attribute_val: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 120));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 120));
         next(comm, keyval, attribute_val, ierror);
     }
 }
 
 /// `MPI_Cart_coords` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: P, rank: P, maxdims: P, coords: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: P, rank: P, maxdims: P, coords: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 121));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 121));
         next(comm, rank, maxdims, coords, ierror);
     }
 }
 
 /// `MPI_Cart_create` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_old: P, ndims: P, dims: P, periods: P, reorder: P, comm_cart: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_old: P, ndims: P, dims: P, periods: P, reorder: P, comm_cart: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 122));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 122));
         next(comm_old, ndims, dims, periods, reorder, comm_cart, ierror);
     }
 }
 
 /// `MPI_Cart_get` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, maxdims: P, dims: P, periods: P, coords: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, maxdims: P, dims: P, periods: P, coords: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
         next(comm, maxdims, dims, periods, coords, ierror);
     }
 }
 
 /// `MPI_Cart_map` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, ndims: P, dims: P, periods: P, newrank: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, ndims: P, dims: P, periods: P, newrank: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
         next(comm, ndims, dims, periods, newrank, ierror);
     }
 }
 
 /// `MPI_Cart_rank` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P, coords: P, rank: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P, coords: P, rank: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 125));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 125));
         next(comm, coords, rank, ierror);
     }
 }
 
 /// `MPI_Cart_shift` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P, direction: P, disp: P, rank_source: P, rank_dest: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P, direction: P, disp: P, rank_source: P, rank_dest: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
         next(comm, direction, disp, rank_source, rank_dest, ierror);
     }
 }
 
 /// `MPI_Cart_sub` from Fortran
-pub unsafe extern "C" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, remain_dims: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, remain_dims: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
         next(comm, remain_dims, newcomm, ierror);
     }
 }
 
 /// `MPI_Cartdim_get` from Fortran
-pub unsafe extern "C" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: P, ndims: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: P, ndims: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 128));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 128));
         next(comm, ndims, ierror);
     }
 }
 
 /// `MPI_Comm_accept` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 129));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 129));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
 
 /// `MPI_Comm_attach_buffer` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>(comm: P, buffer: P, size: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>(comm: P, buffer: P, size: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 130));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 130));
         next(comm, buffer, size, ierror);
     }
 }
 
 /// `MPI_Comm_call_errhandler` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_call_errhandler<A: Abi, const B: usize>(comm: P, errorcode: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_call_errhandler<A: Abi, const B: usize>(comm: P, errorcode: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 131));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 131));
         next(comm, errorcode, ierror);
     }
 }
 
 /// `MPI_Comm_compare` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1: P, comm2: P, result: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1: P, comm2: P, result: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm1 = fortran::effective::<A>(comm1);
         let comm2 = fortran::effective::<A>(comm2);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 132));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 132));
         next(comm1, comm2, result, ierror);
     }
 }
 
 /// `MPI_Comm_connect` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_name: P, info: P, root: P, comm: P, newcomm: P, ierror: P, length0: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 133));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 133));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
 
 /// `MPI_Comm_create` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: P, group: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: P, group: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
         next(comm, group, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_create_group` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_create_group<A: Abi, const B: usize>(comm: P, group: P, tag: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_create_group<A: Abi, const B: usize>(comm: P, group: P, tag: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 135));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 135));
         next(comm, group, tag, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_delete_attr` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 136));
         next(comm, comm_keyval, ierror);
     }
 }
 
 /// `MPI_Comm_detach_buffer` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>(comm: P, buffer_addr: P, size: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>(comm: P, buffer_addr: P, size: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, buffer_addr, size, ierror);
     }
 }
 
 /// `MPI_Comm_dup` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 138));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 139));
         next(comm, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_dup_with_info` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 139));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 140));
         next(comm, info, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_flush_buffer` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 141));
         next(comm, ierror);
     }
 }
 
 /// `MPI_Comm_get_errhandler` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 142));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 144));
         next(comm, errhandler, ierror);
     }
 }
 
 /// `MPI_Comm_get_info` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm: P, info_used: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm: P, info_used: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 143));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 145));
         next(comm, info_used, ierror);
     }
 }
 
 /// `MPI_Comm_get_name` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm: P, comm_name: P, resultlen: P, ierror: P, length0: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm: P, comm_name: P, resultlen: P, ierror: P, length0: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 144));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 146));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
 
 /// `MPI_Comm_group` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
         next(comm, group, ierror);
     }
 }
 
 /// `MPI_Comm_idup` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P, newcomm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P, newcomm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 146));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, newcomm, request, ierror);
     }
 }
 
 /// `MPI_Comm_idup_with_info` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize>(comm: P, info: P, newcomm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, info, newcomm, request, ierror);
     }
 }
 
 /// `MPI_Comm_iflush_buffer` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, request, ierror);
     }
 }
 
 /// `MPI_Comm_rank` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P, rank: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P, rank: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, rank, ierror);
     }
 }
 
 /// `MPI_Comm_remote_group` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(comm: P, group: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 150));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, group, ierror);
     }
 }
 
 /// `MPI_Comm_remote_size` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
         next(comm, size, ierror);
     }
 }
 
 /// `MPI_Comm_set_attr` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, attribute_val: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm: P, comm_keyval: P, attribute_val: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
 
 /// `MPI_Comm_set_info` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm: P, info: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm: P, info: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 156));
         next(comm, info, ierror);
     }
 }
 
 /// `MPI_Comm_set_name` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm: P, comm_name: P, ierror: P, length0: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm: P, comm_name: P, ierror: P, length0: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 155));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 157));
         next(comm, comm_name, ierror, length0);
     }
 }
 
 /// `MPI_Comm_size` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P, size: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 156));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 158));
         next(comm, size, ierror);
     }
 }
 
 /// `MPI_Comm_spawn` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command: P, argv: P, maxprocs: P, info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command: P, argv: P, maxprocs: P, info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 159));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
 
 /// `MPI_Comm_spawn_multiple` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize>(count: P, array_of_commands: P, array_of_argv: P, array_of_maxprocs: P, array_of_info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize>(count: P, array_of_commands: P, array_of_argv: P, array_of_maxprocs: P, array_of_info: P, root: P, comm: P, intercomm: P, array_of_errcodes: P, ierror: P, length0: P, length1: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 158));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
 
 /// `MPI_Comm_split` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P, color: P, key: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P, color: P, key: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 161));
         next(comm, color, key, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_split_type` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_split_type<A: Abi, const B: usize>(comm: P, split_type: P, key: P, info: P, newcomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_split_type<A: Abi, const B: usize>(comm: P, split_type: P, key: P, info: P, newcomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
 
 /// `MPI_Comm_test_inter` from Fortran
-pub unsafe extern "C" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 163));
         next(comm, flag, ierror);
     }
 }
 
 /// `MPI_Dist_graph_create` from Fortran
-pub unsafe extern "C" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(comm_old: P, n: P, sources: P, degrees: P, destinations: P, weights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(comm_old: P, n: P, sources: P, degrees: P, destinations: P, weights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
     }
 }
 
 /// `MPI_Dist_graph_create_adjacent` from Fortran
-pub unsafe extern "C" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B: usize>(comm_old: P, indegree: P, sources: P, sourceweights: P, outdegree: P, destinations: P, destweights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B: usize>(comm_old: P, indegree: P, sources: P, sourceweights: P, outdegree: P, destinations: P, destweights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
     }
 }
 
 /// `MPI_Dist_graph_neighbors` from Fortran
-pub unsafe extern "C" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usize>(comm: P, maxindegree: P, sources: P, sourceweights: P, maxoutdegree: P, destinations: P, destweights: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usize>(comm: P, maxindegree: P, sources: P, sourceweights: P, maxoutdegree: P, destinations: P, destweights: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
 
 /// `MPI_Dist_graph_neighbors_count` from Fortran
-pub unsafe extern "C" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B: usize>(comm: P, indegree: P, outdegree: P, weighted: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B: usize>(comm: P, indegree: P, outdegree: P, weighted: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 167));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
 
 /// `MPI_Errhandler_get` from Fortran
-pub unsafe extern "C" fn f_mpi_errhandler_get<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(comm: P, errhandler: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 168));
         next(comm, errhandler, ierror);
     }
 }
 
 /// `MPI_File_open` from Fortran
-pub unsafe extern "C" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filename: P, amode: P, info: P, fh: P, ierror: P, length0: P) {
+pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filename: P, amode: P, info: P, fh: P, ierror: P, length0: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
 
 /// `MPI_Graph_create` from Fortran
-pub unsafe extern "C" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P, nnodes: P, indx: P, edges: P, reorder: P, comm_graph: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P, nnodes: P, indx: P, edges: P, reorder: P, comm_graph: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 169));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
 
 /// `MPI_Graph_get` from Fortran
-pub unsafe extern "C" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P, maxindex: P, maxedges: P, indx: P, edges: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P, maxindex: P, maxedges: P, indx: P, edges: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
 
 /// `MPI_Graph_map` from Fortran
-pub unsafe extern "C" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P, nnodes: P, indx: P, edges: P, newrank: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P, nnodes: P, indx: P, edges: P, newrank: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
 
 /// `MPI_Graph_neighbors` from Fortran
-pub unsafe extern "C" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(comm: P, rank: P, maxneighbors: P, neighbors: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(comm: P, rank: P, maxneighbors: P, neighbors: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
 
 /// `MPI_Graph_neighbors_count` from Fortran
-pub unsafe extern "C" fn f_mpi_graph_neighbors_count<A: Abi, const B: usize>(comm: P, rank: P, nneighbors: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usize>(comm: P, rank: P, nneighbors: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, rank, nneighbors, ierror);
     }
 }
 
 /// `MPI_Graphdims_get` from Fortran
-pub unsafe extern "C" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm: P, nnodes: P, nedges: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm: P, nnodes: P, nedges: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(comm, nnodes, nedges, ierror);
     }
 }
 
 /// `MPI_Intercomm_create` from Fortran
-pub unsafe extern "C" fn f_mpi_intercomm_create<A: Abi, const B: usize>(local_comm: P, local_leader: P, peer_comm: P, remote_leader: P, tag: P, newintercomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(local_comm: P, local_leader: P, peer_comm: P, remote_leader: P, tag: P, newintercomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
 
 /// `MPI_Intercomm_merge` from Fortran
-pub unsafe extern "C" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(intercomm: P, high: P, newintracomm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(intercomm: P, high: P, newintracomm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(intercomm, high, newintracomm, ierror);
     }
 }
 
 /// `MPI_Pack` from Fortran
-pub unsafe extern "C" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, incount: P, datatype: P, outbuf: P, outsize: P, position: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, incount: P, datatype: P, outbuf: P, outsize: P, position: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
 
 /// `MPI_Pack_size` from Fortran
-pub unsafe extern "C" fn f_mpi_pack_size<A: Abi, const B: usize>(incount: P, datatype: P, comm: P, size: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount: P, datatype: P, comm: P, size: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(incount, datatype, comm, size, ierror);
     }
 }
 
 /// `MPI_Topo_test` from Fortran
-pub unsafe extern "C" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P, status: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P, status: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 181));
         next(comm, status, ierror);
     }
 }
 
 /// `MPI_Unpack` from Fortran
-pub unsafe extern "C" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, insize: P, position: P, outbuf: P, outcount: P, datatype: P, comm: P, ierror: P) {
+pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, insize: P, position: P, outbuf: P, outcount: P, datatype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -7667,9 +7667,11 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_delete_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_detach_buffer::<A> as *const ()),
         Wrapper::Translates(mpi_comm_detach_buffer_c::<A> as *const ()),
+        Wrapper::Records(special::comm_disconnect::<A> as *const ()),
         Wrapper::Translates(mpi_comm_dup::<A> as *const ()),
         Wrapper::Translates(mpi_comm_dup_with_info::<A> as *const ()),
         Wrapper::Translates(mpi_comm_flush_buffer::<A> as *const ()),
+        Wrapper::Records(special::comm_free::<A> as *const ()),
         Wrapper::Translates(special::comm_get_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_get_errhandler::<A> as *const ()),
         Wrapper::Translates(mpi_comm_get_info::<A> as *const ()),
@@ -7832,8 +7834,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Through,
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::group_from_session_pset::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_delete::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 0> as *const ()) },
+        Wrapper::Translates(fortran::hand::attr_get::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_attr_put::<A, 0> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 0> as *const ()) },
@@ -7851,10 +7853,12 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_disconnect::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_get_attr::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_free::<A, 0> as *const ()) },
+        Wrapper::Translates(fortran::hand::comm_get_attr::<A, 0> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_info::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_name::<A, 0> as *const ()) },
@@ -7865,7 +7869,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_rank::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_remote_size::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_attr::<A, 0> as *const ()) },
+        Wrapper::Translates(f_mpi_comm_set_attr::<A, 0> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_set_errhandler::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_info::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_set_name::<A, 0> as *const ()) },
@@ -8032,9 +8036,11 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_comm_create_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_delete_attr::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::comm_disconnect::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_dup::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::comm_free::<A, 1> as *const ()),
         Wrapper::Translates(fortran::hand::comm_get_attr::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_get_info::<A, 1> as *const ()),
@@ -8213,9 +8219,11 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_disconnect::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_dup_with_info::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_flush_buffer::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_free::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::comm_get_attr::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_errhandler::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_get_info::<A, 2> as *const ()) },

@@ -24,7 +24,7 @@ pub enum Out<'p> {
     Later(&'p mut Plan),
 }
 
-/// Ways of calling kept per communicator and thread before they are folded into the counters.
+/// Ways of calling kept per thread; further ones are expanded at every call.
 const MOST_KEYS: usize = 4096;
 
 /// A collective in which every block has `bytes` bytes.
@@ -38,9 +38,13 @@ fn uniform<A: Abi>(
     datatype: A::Datatype,
     op: Option<A::Op>,
 ) -> A::Comm {
+    if root == A::PROC_NULL {
+        // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
+        return world::effective::<A>(comm);
+    }
     let thread = thread::current();
-    let element = datatypes::size::<A>(thread, datatype);
-    let bytes = (count as u64).wrapping_mul(element);
+    let element = if count > 0 { datatypes::size::<A>(thread, datatype) } else { 0 };
+    let bytes = (count.max(0) as u64).wrapping_mul(element);
     if let Out::Now(nonblocking) = out {
         let what = packed(operation, nonblocking, root);
         let calls = thread.collective_calls.load(Ordering::Relaxed);
@@ -103,30 +107,37 @@ fn slow<A: Abi>(
                 commutative,
                 nonblocking,
             };
-            remember::<A>(thread, block, key, packed(operation, nonblocking, root));
+            if !remember(thread, block, key, packed(operation, nonblocking, root)) {
+                expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
+                    block.add(Kind::Collective, task, bytes, messages);
+                });
+            }
         }
     }
     Some(())
 }
 
-/// Adds one call to its counter and makes it the one at hand.
-fn remember<A: Abi>(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u64) {
-    let full = block.collectives.lock().len() >= MOST_KEYS;
-    if full {
-        comms::for_each(|communicator| fold::<A>(block, communicator));
-    }
+/// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
+/// calling to keep another one.
+fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u64) -> bool {
     let mut table = block.collectives.lock();
+    if table.len() >= MOST_KEYS && !table.contains_key(&key) {
+        return false;
+    }
     let calls = table.entry(key).or_insert_with(|| Box::new(AtomicU64::new(0)));
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
     thread.collective.store(what, Ordering::Relaxed);
     thread.collective_bytes.store(key.bytes, Ordering::Relaxed);
     thread.collective_calls.store(address, Ordering::Relaxed);
+    true
 }
 
 /// Expands what `block` counted on `communicator` and forgets it.
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
+    // Another thread's cells are its own to write: what it counted is added to the caller's.
+    let Some(adder) = counters::mine() else { return };
     let mut mine = Vec::new();
     block.collectives.lock().retain(|key, calls| {
         let keep = key.communicator != communicator.number;
@@ -148,7 +159,7 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
             nonblocking: key.nonblocking,
         };
         expand::<A>(communicator, &call, key.root as c_int, None, &mut |task, bytes, messages| {
-            block.add(
+            adder.add(
                 Kind::Collective,
                 task,
                 bytes.saturating_mul(times),
@@ -243,6 +254,11 @@ fn with_blocks<A: Abi>(
     world::effective::<A>(comm)
 }
 
+/// Bytes of `count` elements; the type of none is not looked at.
+fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
+    if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 }
+}
+
 fn element<A: Abi>(datatype: A::Datatype) -> u64 {
     datatypes::size::<A>(thread::current(), datatype)
 }
@@ -252,7 +268,7 @@ fn is_root<A: Abi>(communicator: &Communicator, root: c_int) -> bool {
 }
 
 pub unsafe fn barrier<A: Abi>(out: Out, comm: A::Comm) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Barrier, 0, 0, A::byte(), None)
+    uniform::<A>(out, comm, Operation::Barrier, 0, 0, A::Datatype::from_bits(0), None)
 }
 
 pub unsafe fn bcast<A: Abi>(
@@ -388,7 +404,7 @@ pub unsafe fn gatherv<A: Abi>(
         if is_root::<A>(c, root) || root == A::PROC_NULL {
             0
         } else {
-            (sendcount as u64).wrapping_mul(element::<A>(sendtype))
+            bytes::<A>(sendcount, sendtype)
         }
     };
     with_blocks::<A>(out, comm, Operation::Gatherv, root, own, &|_| 0, 1, None)
@@ -412,7 +428,7 @@ pub unsafe fn scatterv<A: Abi, C: Counts>(
     }
     let size = element::<A>(sendtype);
     // SAFETY: at the root there is a count for every rank.
-    let block = |i| (unsafe { sendcounts.at(i) } as u64).wrapping_mul(size);
+    let block = |i| (unsafe { sendcounts.at(i) }.max(0) as u64).wrapping_mul(size);
     with_blocks::<A>(out, comm, Operation::Scatterv, root, |_| 0, &block, size, None)
 }
 
@@ -427,12 +443,12 @@ pub unsafe fn allgatherv<A: Abi, C: Counts>(
 ) -> A::Comm {
     let size = element::<A>(recvtype);
     // SAFETY: there is a count for every rank that sends to the caller.
-    let block = |i| (unsafe { recvcounts.at(i) } as u64).wrapping_mul(size);
+    let block = |i| (unsafe { recvcounts.at(i) }.max(0) as u64).wrapping_mul(size);
     let own = |c: &Communicator| {
         if sendbuf as usize == A::IN_PLACE && !c.inter {
             block(c.rank)
         } else {
-            (sendcount as u64).wrapping_mul(element::<A>(sendtype))
+            bytes::<A>(sendcount, sendtype)
         }
     };
     with_blocks::<A>(out, comm, Operation::Allgatherv, 0, own, &block, size, None)
@@ -447,7 +463,7 @@ pub unsafe fn reduce_scatter<A: Abi, C: Counts>(
 ) -> A::Comm {
     let size = element::<A>(datatype);
     // SAFETY: there is a count for every rank of the caller's group.
-    let block = |i| (unsafe { recvcounts.at(i) } as u64).wrapping_mul(size);
+    let block = |i| (unsafe { recvcounts.at(i) }.max(0) as u64).wrapping_mul(size);
     let own = |c: &Communicator| block(c.rank);
     with_blocks::<A>(out, comm, Operation::ReduceScatter, 0, own, &block, size, Some(op))
 }
@@ -468,7 +484,7 @@ pub unsafe fn alltoallv<A: Abi, C: Counts>(
         (sendcounts, element::<A>(sendtype))
     };
     // SAFETY: there is a count for every peer.
-    let block = |i| (unsafe { counts.at(i) } as u64).wrapping_mul(size);
+    let block = |i| (unsafe { counts.at(i) }.max(0) as u64).wrapping_mul(size);
     with_blocks::<A>(out, comm, Operation::Alltoallv, 0, |_| 0, &block, size, None)
 }
 
@@ -486,7 +502,7 @@ pub unsafe fn alltoallw<A: Abi, C: Counts, T: Types<A>>(
     // SAFETY: there is a count and a type for every peer.
     let block = |i: u32| unsafe {
         let count = counts.at(i);
-        if count == 0 { 0 } else { (count as u64) * element::<A>(types.at(i)) }
+        bytes::<A>(count, types.at(i))
     };
     with_blocks::<A>(out, comm, Operation::Alltoallw, 0, |_| 0, &block, 1, None)
 }

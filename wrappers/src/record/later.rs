@@ -47,7 +47,7 @@ pub unsafe fn send<A: Abi>(
         let (thread, communicator) = comms::enter::<A>(comm)?;
         if dest >= 0 && (dest as u32) < communicator.size() {
             let task = communicator.task::<A>(dest as u32);
-            let bytes = (count as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
+            let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
             plan.steps.push(Step { kind: Kind::PointToPoint, task, bytes, messages: 1 });
         }
         Some(())

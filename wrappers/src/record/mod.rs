@@ -44,7 +44,8 @@ pub unsafe fn send<A: Abi>(
         if task >= comms::OUTSIDE || thread.datatype.load(Ordering::Relaxed) != datatype.bits() {
             return None;
         }
-        let bytes = (count as u64).wrapping_mul(thread.datatype_size.load(Ordering::Relaxed));
+        let bytes =
+            (count.max(0) as u64).wrapping_mul(thread.datatype_size.load(Ordering::Relaxed));
         // SAFETY: tasks below OUTSIDE are below the number of counters of the row.
         unsafe { &*thread.cells.load(Ordering::Relaxed).add(task as usize) }.add(bytes, 1);
     }
@@ -65,7 +66,7 @@ pub unsafe fn send_slow<A: Abi>(
         let (thread, communicator) = comms::enter::<A>(comm)?;
         if dest >= 0 && (dest as u32) < communicator.size() {
             let task = communicator.task::<A>(dest as u32);
-            let bytes = (count as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
+            let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
             counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
         }
         Some(())

@@ -44,7 +44,7 @@ pub unsafe fn neighbor_allgather<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
-    let bytes = (count as u64).wrapping_mul(element::<A>(datatype));
+    let bytes = if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 };
     each::<A>(out, comm, |_| bytes)
 }
 
@@ -54,7 +54,7 @@ pub unsafe fn neighbor_alltoall<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
-    let bytes = (count as u64).wrapping_mul(element::<A>(datatype));
+    let bytes = if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 };
     each::<A>(out, comm, |_| bytes)
 }
 
@@ -66,7 +66,7 @@ pub unsafe fn neighbor_alltoallv<A: Abi, C: Counts>(
 ) -> A::Comm {
     let size = element::<A>(datatype);
     // SAFETY: there is a count for every neighbour.
-    each::<A>(out, comm, |k| (unsafe { counts.at(k) } as u64).wrapping_mul(size))
+    each::<A>(out, comm, |k| (unsafe { counts.at(k) }.max(0) as u64).wrapping_mul(size))
 }
 
 pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts, T: Types<A>>(
@@ -77,6 +77,11 @@ pub unsafe fn neighbor_alltoallw<A: Abi, C: Counts, T: Types<A>>(
 ) -> A::Comm {
     each::<A>(out, comm, |k| {
         // SAFETY: there is a count and a type for every neighbour.
-        unsafe { (counts.at(k) as u64).wrapping_mul(element::<A>(types.at(k))) }
+        unsafe {
+            match counts.at(k) {
+                count if count > 0 => (count as u64).wrapping_mul(element::<A>(types.at(k))),
+                _ => 0,
+            }
+        }
     })
 }
