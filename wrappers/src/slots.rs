@@ -400,7 +400,6 @@ mod tests {
     fn an_entry_point_is_known_by_its_code() {
         for index in [0, number("MPI_Send", "", 0), COUNT - 1] {
             let stub = SLOTS[index].load(Ordering::Relaxed) as usize;
-            let stub = SLOTS[index].load(Ordering::Relaxed) as usize;
             // SAFETY: a slot that was not called through yet holds a resolver, a function.
             let entry = unsafe { at(stub) };
             assert_eq!(entry, None, "a resolver is no entry point");
