@@ -12,6 +12,9 @@ use std::marker::PhantomData;
 /// Largest single message, well below what an `int` count can say.
 const CHUNK: usize = 1 << 29;
 const TAG: c_int = 7;
+/// How much of the available memory a byte that is gathered may stand for: a matrix takes about ten
+/// times the space of its encoded rows while it is put together.
+const EXPANSION: u64 = 20;
 
 /// A communicator of our own, with errors returned instead of raised.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +61,8 @@ impl<A: Abi> Private<A> {
     }
 
     /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
-    /// by rank; memory there is one process's bytes at a time. `false` after an MPI error.
+    /// by rank; memory there is one process's bytes at a time. `false` after an MPI error, or if what
+    /// would come is too much for the memory of rank 0's node: then nothing is sent.
     pub fn collect(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
         let mpi = pmpi::<A>();
         let length = (mine.len() as u64).to_le_bytes();
@@ -77,6 +81,15 @@ impl<A: Abi> Private<A> {
             )
         };
         if code != 0 {
+            return false;
+        }
+        // Rank 0 is a process of the program: it must not run out of memory for our sake.
+        let total: u64 = lengths
+            .chunks_exact(8)
+            .map(|l| l.try_into().map_or(0, u64::from_le_bytes))
+            .fold(0, u64::saturating_add);
+        let mut go = vec![u8::from(total <= memory_available() / EXPANSION)];
+        if !self.broadcast(&mut go) || go != [1] {
             return false;
         }
         if self.rank != 0 {
@@ -114,6 +127,14 @@ impl<A: Abi> Private<A> {
         }
         whole
     }
+}
+
+/// Bytes of memory that are free for use on this node, as /proc/meminfo says; much if it does not.
+fn memory_available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map_or(u64::MAX, |kib| kib.saturating_mul(1024))
 }
 
 /// Bytes between nodes and bytes in all of a launch's matrix.

@@ -292,7 +292,10 @@ impl Keeper {
     ) {
         let tasks = collected.tasks;
         if collected.incomplete {
-            message::line("parts of the matrix did not arrive at rank 0; nothing is stored");
+            message::line(
+                "the matrix could not be gathered on rank 0 (an MPI error, or too little memory \
+                 there); nothing is stored",
+            );
             return;
         }
         let Some(matrix) = collected.matrix() else { return };

@@ -5665,6 +5665,147 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     }
 }
 
+/// `MPIX_Comm_agree`
+pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
+    comm: A::Comm,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(281);
+        next(comm, flag)
+    }
+}
+
+/// `MPIX_Comm_iagree`
+pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
+    comm: A::Comm,
+    flag: *mut c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(282);
+        next(comm, flag, request)
+    }
+}
+
+/// `MPIX_Comm_failure_ack`
+pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(283);
+        next(comm)
+    }
+}
+
+/// `MPIX_Comm_failure_get_acked`
+pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
+    comm: A::Comm,
+    failedgrp: *mut A::Group,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(284);
+        next(comm, failedgrp)
+    }
+}
+
+/// `MPIX_Comm_get_failed`
+pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
+    comm: A::Comm,
+    failedgrp: *mut A::Group,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(285);
+        next(comm, failedgrp)
+    }
+}
+
+/// `MPIX_Comm_ack_failed`
+pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
+    comm: A::Comm,
+    num_to_ack: c_int,
+    num_acked: *mut c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(286);
+        next(comm, num_to_ack, num_acked)
+    }
+}
+
+/// `MPIX_Comm_revoke`
+pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(287);
+        next(comm)
+    }
+}
+
+/// `MPIX_Comm_is_revoked`
+pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
+    comm: A::Comm,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(288);
+        next(comm, flag)
+    }
+}
+
+/// `MPIX_Comm_shrink`
+pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
+    comm: A::Comm,
+    newcomm: *mut A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(289);
+        next(comm, newcomm)
+    }
+}
+
+/// `MPIX_Comm_ishrink`
+pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
+    comm: A::Comm,
+    newcomm: *mut A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(290);
+        next(comm, newcomm, request)
+    }
+}
+
 /// `MPI_Send` from Fortran
 pub unsafe extern "C-unwind" fn f_mpi_send<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
@@ -7431,6 +7572,106 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     }
 }
 
+/// `MPIX_Comm_agree` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 183));
+        next(comm, flag, ierror);
+    }
+}
+
+/// `MPIX_Comm_iagree` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm: P, flag: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 184));
+        next(comm, flag, request, ierror);
+    }
+}
+
+/// `MPIX_Comm_failure_ack` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 185));
+        next(comm, ierror);
+    }
+}
+
+/// `MPIX_Comm_failure_get_acked` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: usize>(comm: P, failedgrp: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 186));
+        next(comm, failedgrp, ierror);
+    }
+}
+
+/// `MPIX_Comm_get_failed` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(comm: P, failedgrp: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 187));
+        next(comm, failedgrp, ierror);
+    }
+}
+
+/// `MPIX_Comm_ack_failed` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(comm: P, num_to_ack: P, num_acked: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 188));
+        next(comm, num_to_ack, num_acked, ierror);
+    }
+}
+
+/// `MPIX_Comm_revoke` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 189));
+        next(comm, ierror);
+    }
+}
+
+/// `MPIX_Comm_is_revoked` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 190));
+        next(comm, flag, ierror);
+    }
+}
+
+/// `MPIX_Comm_shrink` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 191));
+        next(comm, newcomm, ierror);
+    }
+}
+
+/// `MPIX_Comm_ishrink` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm: P, newcomm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 192));
+        next(comm, newcomm, request, ierror);
+    }
+}
+
 /// The wrapper of every entry point, by its number.
 pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
@@ -7715,6 +7956,16 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_topo_test::<A> as *const ()),
         Wrapper::Translates(mpi_unpack::<A> as *const ()),
         Wrapper::Translates(mpi_unpack_c::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_agree::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_iagree::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_failure_ack::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_failure_get_acked::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_get_failed::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_ack_failed::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_revoke::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_is_revoked::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_shrink::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_ishrink::<A> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 0> as *const ()) },
@@ -7898,6 +8149,16 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_get_acked::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_get_failed::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_ack_failed::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_revoke::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_is_revoked::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_shrink::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_ishrink::<A, 0> as *const ()) },
         Wrapper::Records(fortran::hand::init::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::init_thread::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_send::<A, 1> as *const ()),
@@ -8081,6 +8342,16 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_pack_size::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_topo_test::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_unpack::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_agree::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_iagree::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_failure_ack::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_failure_get_acked::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_get_failed::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_ack_failed::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_revoke::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_is_revoked::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_shrink::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_ishrink::<A, 1> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 2> as *const ()) },
@@ -8264,5 +8535,15 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_get_acked::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_get_failed::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_ack_failed::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_revoke::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_is_revoked::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_shrink::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_ishrink::<A, 2> as *const ()) },
     ]
 }
