@@ -161,9 +161,9 @@ unsafe extern "C" fn deleted<A: Abi>(
 
 /// Drops the entry with this number, after folding in what was recorded on it.
 fn forget<A: Abi>(number: u64) {
-    // SAFETY: entries in the table are valid until removed.
     let bits = TABLE.read().as_ref().and_then(|table| {
-        table.iter().find(|(_, e)| unsafe { (*e.0).number } == number).map(|(&bits, _)| bits)
+        // SAFETY: entries in the table are valid until removed, and the lock is held.
+        table.iter().find(|(_, e)| unsafe { (*e.0).number == number }).map(|(&bits, _)| bits)
     });
     if let Some(bits) = bits {
         forget_handle::<A>(bits);
