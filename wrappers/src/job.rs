@@ -70,7 +70,11 @@ fn begin<A: Abi>() -> Option<()> {
     if agreed.off {
         return None;
     }
-    let alike = plan::Alike { complete: agreed.complete, one_program: agreed.one_program };
+    let alike = plan::Alike {
+        complete: agreed.complete,
+        one_program: agreed.one_program,
+        spawned: has_parent::<A>(),
+    };
     let mut comm = A::comm_null();
     // SAFETY: everybody is here and does the same.
     if unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) } != 0 {
@@ -120,6 +124,14 @@ fn begin<A: Abi>() -> Option<()> {
         slots::set_level(slots::Level::Reorder);
     }
     Some(())
+}
+
+/// Whether another MPI program started this one (MPI_Comm_spawn).
+fn has_parent<A: Abi>() -> bool {
+    let mut parent = A::comm_null();
+    // SAFETY: MPI is initialised; the handle is written in place and stays the program's own.
+    let code = unsafe { pmpi::<A>().comm_get_parent(&raw mut parent) };
+    code == 0 && parent != A::comm_null()
 }
 
 /// What all processes find out together before anything else.

@@ -79,6 +79,8 @@ pub struct Alike {
     pub complete: bool,
     /// All of them run the same program with the same arguments; else they cannot change places.
     pub one_program: bool,
+    /// Another MPI program started them: its communicator to them is in the order of their world.
+    pub spawned: bool,
 }
 
 /// A number for this process's program and its arguments (FNV-1a, 64 bits).
@@ -133,6 +135,11 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
              its ranks are left alone; try: start the job with `rankweave run`",
         );
         keeper.decision = "left alone: not all MPI calls are seen".into();
+        return (plan, keeper);
+    }
+    if reorders && alike.spawned {
+        // Nobody asked for these to be moved, and the parent knows them by their ranks.
+        keeper.decision = "left alone: started by another MPI program".into();
         return (plan, keeper);
     }
     if reorders && !alike.one_program {

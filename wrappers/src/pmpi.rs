@@ -62,6 +62,8 @@ functions! {
     comm_test_inter = c"PMPI_Comm_test_inter"(comm: A::Comm, flag: *mut c_int);
     /// MPI_Comm_dup.
     comm_dup = c"PMPI_Comm_dup"(comm: A::Comm, new: *mut A::Comm);
+    /// MPI_Comm_get_parent.
+    comm_get_parent = c"PMPI_Comm_get_parent"(parent: *mut A::Comm);
     /// MPI_Comm_free.
     comm_free = c"PMPI_Comm_free"(comm: *mut A::Comm);
     /// MPI_Comm_split.
