@@ -1,8 +1,9 @@
 //! CSV: header `src,dst,bytes,messages`, one line per ordered pair with traffic, tasks from 0.
 //!
 //! Spreadsheets, pandas, R. Also read: columns in any order, without `messages`, separated by
-//! semicolons or tabs, `#` comments, `# tasks: N` for tasks beyond the last that talks (written
-//! when needed, because otherwise silent tasks at the end would be lost).
+//! semicolons or tabs, `#` comments, and `# tasks: N` for tasks beyond the last that talks. It is
+//! not written: other tools rely on the header being the first line. Silent tasks at the end are
+//! therefore lost in this format; JSON and MatrixMarket keep them.
 
 use super::source::{Source, counted_once, matrix_of, short};
 use super::{Export, Format, write_error};
@@ -114,10 +115,6 @@ impl Format for Csv {
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         let matrix = &export.matrix;
-        let highest = matrix.entries().map(|(i, j, _)| i.max(j) as usize + 1).max().unwrap_or(0);
-        if highest < matrix.tasks() {
-            writeln!(out, "# tasks: {}", matrix.tasks()).map_err(write_error)?;
-        }
         writeln!(out, "src,dst,bytes,messages").map_err(write_error)?;
         for (i, j, t) in matrix.entries() {
             writeln!(out, "{i},{j},{},{}", t.bytes, t.messages).map_err(write_error)?;

@@ -33,7 +33,12 @@ fn kept(format: &dyn Format, matrix: &CommMatrix) -> CommMatrix {
         "metis" | "scotch" | "eagermap" => Graph2::halves(matrix),
         _ => sum.entries().map(|(i, j, t)| (i, j, source::counted_once(t.bytes))).collect(),
     };
-    CommMatrix::from_point_to_point(SparseMatrix::from_entries(matrix.tasks(), &entries))
+    // A list of pairs cannot say that there are silent tasks after the last that talks.
+    let tasks = match format.name() {
+        "csv" => sum.entries().map(|(i, j, _)| i.max(j) as usize + 1).max().unwrap_or(0),
+        _ => matrix.tasks(),
+    };
+    CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries))
 }
 
 struct Graph2;
