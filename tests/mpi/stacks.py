@@ -65,8 +65,36 @@ class Stack:
     # Names of cases that this library cannot run, with the reason.
     unable = {}
 
+    # What of program truth this library cannot do without the library under test:
+    # (bindings or None, kinds of communicator or None, rows, reason).
+    unable_truth = ()
+
     def available(self):
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
+
+    def unable_rows(self, kind, binding):
+        """Names of rows that this MPI cannot run on a kind of communicator, with the reason."""
+        found = {}
+        for bindings, kinds, names, reason in self.unable_truth:
+            if (bindings is None or binding in bindings) and (kinds is None or kind in kinds):
+                found.update((name, reason) for name in names)
+        return found
+
+    def libraries(self):
+        """Files of the MPI library: that of C, and those of Fortran."""
+        raise NotImplementedError
+
+    def compiler_command(self):
+        return [self.compiler]
+
+    def fortran_command(self):
+        return [self.fortran]
+
+    def bindings(self):
+        """Bindings that programs can be built for here."""
+        if self.fortran and shutil.which(self.fortran):
+            return ("c", "mpif", "mpi", "f08")
+        return ("c",)
 
     def environment(self):
         clean = {k: v for k, v in os.environ.items()
@@ -102,6 +130,13 @@ class Stack:
         return None
 
 
+def debian(*names):
+    """Files of libraries in the distribution's folder."""
+    done = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=False)
+    folder = os.path.join("/usr/lib", done.stdout.strip())
+    return [os.path.join(folder, name) for name in names]
+
+
 class OpenMpi(Stack):
     openmpi = True
     extra = ()
@@ -124,6 +159,9 @@ class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
 
+    def libraries(self):
+        return debian("libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40")
+
 
 class OpenMpi5(OpenMpi):
     name = "openmpi5"
@@ -131,6 +169,9 @@ class OpenMpi5(OpenMpi):
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpirun")
     extra = ("--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "osc", "^ucx",
              "--mca", "btl", "self,sm")
+
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi.so.40")]
 
 
 class Mpich(Stack):
@@ -145,11 +186,17 @@ class Mpich4(Mpich):
     name, compiler, launcher, fortran = "mpich4", "mpicc.mpich", "mpiexec.mpich", "mpif90.mpich"
     unable = {"spawn": "MPI_Comm_spawn fails in this build of MPICH 4.0.2 without any tool"}
 
+    def libraries(self):
+        return debian("libmpich.so.12", "libmpichfort.so.12")
+
 
 class Mpich5(Mpich):
     name = "mpich5"
     prefix = os.path.join(CACHE, "mpi", "mpich5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpiexec")
+
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi.so.12")]
 
 
 class Mpich5Abi(Mpich5):
@@ -157,6 +204,9 @@ class Mpich5Abi(Mpich5):
 
     name = "mpich5abi"
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
+
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi_abi.so.1")]
 
 
 def all_stacks():

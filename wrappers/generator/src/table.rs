@@ -60,7 +60,7 @@ fn parse_action(text: &str) -> Result<Option<Action>, String> {
     if text == "-" {
         return Ok(Some(Action::Translate));
     }
-    for (prefix, always) in [('!', true), ('=', false)] {
+    for (prefix, always) in [('!', true), ('+', true), ('=', false)] {
         if let Some(function) = text.strip_prefix(prefix) {
             return Ok(Some(Action::Hand { function: function.to_string(), always }));
         }
