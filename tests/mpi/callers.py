@@ -192,7 +192,8 @@ def fortran_caller(b, row, prototypes, use, include):
             arguments.append(dummy)
         elif kind in ("handles", "requests") and b.typed:
             ctype = "MPI_Request" if kind == "requests" else "MPI_Datatype"
-            declarations.append(f"  integer :: {dummy}(16)\n  type({ctype}) :: t{position}(16)")
+            # They are read until a nonblocking call is complete.
+            declarations.append(f"  integer :: {dummy}(16)\n  type({ctype}), save :: t{position}(16)")
             before.append(f"  t{position}%MPI_VAL = {dummy}")
             after.append(f"  {dummy} = t{position}%MPI_VAL")
             arguments.append(f"t{position}")
@@ -262,7 +263,7 @@ def fortran_glue(binding, rows, prototypes):
                 passed.append(f"&{v}")
             elif kind == "handles":
                 declared.append("int *")
-                before.append(f"int {v}[16]; for (int j = 0; j < 16; j++) "
+                before.append(f"static int {v}[16]; for (int j = 0; j < 16; j++) "
                               f"{v}[j] = MPI_Type_c2f(a->{field}[j]);")
                 passed.append(v)
             elif kind.startswith("vector"):

@@ -24,6 +24,8 @@ ALL_KINDS = ("world", "split", "cart", "dist_graph", "inter", "graph", "dist_gra
 FEW_KINDS = ("world", "split", "cart", "dist_graph", "inter")
 MPI4_KINDS = ("idup_with_info", "from_group", "inter_from_groups")
 TIMEOUT = 150
+# Launches that look for the rows at fault.
+MOST_LAUNCHES = 40
 
 
 def exported(path):
@@ -79,7 +81,8 @@ class Binding:
             target = os.path.join(self.directory, os.path.basename(path) + ".o")
             objects.append(target)
             if path.endswith(".f90"):
-                command = [*self.stack.fortran_command(), "-O0", "-J", self.directory]
+                command = [*self.stack.fortran_command(), "-O0", "-fallow-argument-mismatch", "-w",
+                           "-J", self.directory]
             else:
                 command = [*self.stack.compiler_command(), "-O1", "-Wall", "-Wno-deprecated-declarations",
                            "-I", stacks.PROGRAMS]
@@ -115,6 +118,7 @@ class Launch:
             "" if mode == "record" else f" {mode}")
         self.count = 0
         self.exact = []
+        self.absent = False  # this MPI has no such communicator
 
     def wanted(self):
         unable = self.binding.stack.unable_rows(self.kind, self.binding.name)
@@ -124,6 +128,9 @@ class Launch:
     def run(self):
         wanted = self.wanted()
         problems, outcome = self.attempt(wanted)
+        if outcome.code == 2 and "has no communicator" in outcome.err:
+            self.absent = True
+            return
         if problems:
             problems = self.narrow(wanted, problems)
         else:
@@ -133,7 +140,7 @@ class Launch:
     def narrow(self, wanted, problems):
         """Which rows are at fault: halves that are right are left out."""
         faults, pending = [], [wanted]
-        while pending and len(faults) < 12:
+        while pending and self.count < MOST_LAUNCHES:
             part = pending.pop()
             found = problems if part is wanted else self.attempt(part)[0]
             if found and len(part) > 1:
