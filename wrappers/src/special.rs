@@ -15,6 +15,7 @@ pub unsafe extern "C-unwind" fn init<A: Abi>(
     argc: *mut c_int,
     argv: *mut *mut *mut c_char,
 ) -> c_int {
+    job::init_seen();
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
         let next: unsafe extern "C-unwind" fn(*mut c_int, *mut *mut *mut c_char) -> c_int =
@@ -34,6 +35,7 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
+    job::init_seen();
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
         let next: unsafe extern "C-unwind" fn(
@@ -358,6 +360,17 @@ pub unsafe extern "C-unwind" fn pready_list<A: Abi>(
         let next: unsafe extern "C-unwind" fn(c_int, *const c_int, A::Request) -> c_int =
             slots::next(index::MPI_PREADY_LIST);
         next(length, partitions, request)
+    }
+}
+
+/// `MPI_Op_free`: a later operation may get the same handle.
+pub unsafe extern "C-unwind" fn op_free<A: Abi>(op: *mut A::Op) -> c_int {
+    crate::comms::forget_reductions();
+    // SAFETY: the program's own argument and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(*mut A::Op) -> c_int =
+            slots::next(index::MPI_OP_FREE);
+        next(op)
     }
 }
 

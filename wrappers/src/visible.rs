@@ -33,7 +33,7 @@ extern "C" fn at_load() {
 
 /// Whether the program may see an entry point.
 fn keep(entry: usize, loaded: bool) -> bool {
-    if loaded { library::symbol(slots::real_name_of(entry)) != 0 } else { slots::in_mpi_3_1(entry) }
+    if loaded { slots::real_address(entry) != 0 } else { slots::in_mpi_3_1(entry) }
 }
 
 /// True if every function of the MPI library that this library wraps is seen by it: none is hidden

@@ -14,6 +14,7 @@ const fn number(name: &str) -> usize {
 
 /// `MPI_Init`
 pub unsafe extern "C-unwind" fn init<A: Abi, const B: usize>(ierror: P) {
+    job::init_seen();
     // SAFETY: the program's own argument and the real function's prototype.
     unsafe {
         let next: unsafe extern "C-unwind" fn(P) =
@@ -31,6 +32,7 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi, const B: usize>(
     provided: P,
     ierror: P,
 ) {
+    job::init_seen();
     // SAFETY: as above.
     unsafe {
         let next: unsafe extern "C-unwind" fn(P, P, P) =
@@ -174,6 +176,17 @@ pub unsafe extern "C-unwind" fn request_free<A: Abi, const B: usize>(freed: P, i
         later::forget::<A>(request::<A>(freed));
         let next: unsafe extern "C-unwind" fn(P, P) =
             slots::next(slots::fortran(B, const { number("mpi_request_free") }));
+        next(freed, ierror);
+    }
+}
+
+/// `MPI_Op_free`
+pub unsafe extern "C-unwind" fn op_free<A: Abi, const B: usize>(freed: P, ierror: P) {
+    crate::comms::forget_reductions();
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_op_free") }));
         next(freed, ierror);
     }
 }

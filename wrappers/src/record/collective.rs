@@ -45,6 +45,7 @@ fn uniform<A: Abi>(
     let thread = thread::current();
     let element = if count > 0 { datatypes::size::<A>(thread, datatype) } else { 0 };
     let bytes = (count.max(0) as u64).wrapping_mul(element);
+    let handles = (datatype.bits(), op.map_or(0, Handle::bits));
     if let Out::Now(nonblocking) = out {
         let what = packed(operation, nonblocking, root);
         let calls = thread.collective_calls.load(Ordering::Relaxed);
@@ -52,6 +53,8 @@ fn uniform<A: Abi>(
             && thread.comm.load(Ordering::Relaxed) == comm.bits()
             && thread.collective.load(Ordering::Relaxed) == what
             && thread.collective_bytes.load(Ordering::Relaxed) == bytes
+            && thread.collective_type.load(Ordering::Relaxed) == handles.0
+            && thread.collective_op.load(Ordering::Relaxed) == handles.1
         {
             // SAFETY: cleared before the counter goes away; only this thread adds to it.
             let calls = unsafe { &*calls };
@@ -59,7 +62,7 @@ fn uniform<A: Abi>(
             return A::Comm::from_bits(thread.effective.load(Ordering::Relaxed));
         }
     }
-    guarded(|| slow::<A>(out, comm, operation, root, bytes, element, op));
+    guarded(|| slow::<A>(out, comm, operation, root, bytes, element, op, handles));
     world::effective::<A>(comm)
 }
 
@@ -77,6 +80,7 @@ fn slow<A: Abi>(
     bytes: u64,
     element: u64,
     op: Option<A::Op>,
+    handles: (u64, u64),
 ) -> Option<()> {
     let (thread, communicator) = comms::enter::<A>(comm)?;
     let commutative = op.is_none_or(commutes::<A>);
@@ -107,7 +111,7 @@ fn slow<A: Abi>(
                 commutative,
                 nonblocking,
             };
-            if !remember(thread, block, key, packed(operation, nonblocking, root)) {
+            if !remember(thread, block, key, packed(operation, nonblocking, root), handles) {
                 expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
                     block.add(Kind::Collective, task, bytes, messages);
                 });
@@ -119,7 +123,13 @@ fn slow<A: Abi>(
 
 /// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
 /// calling to keep another one.
-fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u64) -> bool {
+fn remember(
+    thread: &Thread,
+    block: &'static Block,
+    key: CollectiveKey,
+    what: u64,
+    handles: (u64, u64),
+) -> bool {
     let mut table = block.collectives.lock();
     if table.len() >= MOST_KEYS && !table.contains_key(&key) {
         return false;
@@ -129,6 +139,8 @@ fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u6
     let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
     thread.collective.store(what, Ordering::Relaxed);
     thread.collective_bytes.store(key.bytes, Ordering::Relaxed);
+    thread.collective_type.store(handles.0, Ordering::Relaxed);
+    thread.collective_op.store(handles.1, Ordering::Relaxed);
     thread.collective_calls.store(address, Ordering::Relaxed);
     true
 }
@@ -137,7 +149,7 @@ fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u6
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
     // Another thread's cells are its own to write: what it counted is added to the caller's.
-    let Some(adder) = counters::mine() else { return };
+    let Some(adder) = counters::mine_for_sums() else { return };
     let mut mine = Vec::new();
     block.collectives.lock().retain(|key, calls| {
         let keep = key.communicator != communicator.number;
