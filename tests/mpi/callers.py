@@ -156,7 +156,9 @@ def fortran_callers(binding, rows, prototypes):
                     f"  implicit none\n{include}  integer :: ierror\n  call {name}(ierror)\n"
                     "end subroutine\n\n")
     for row in rows:
-        text.append(fortran_caller(b, row, prototypes, use, include))
+        # Open MPI has extensions in modules of their own.
+        extension = f"{use}  {b.use}_ext\n" if row.name.startswith("MPIX") and b.use else use
+        text.append(fortran_caller(b, row, prototypes, extension, include))
     return "".join(text)
 
 

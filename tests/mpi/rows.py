@@ -32,6 +32,8 @@ class Row:
 
     def __init__(self, name, index):
         self.name, self.index = name, index
+        # A form of the call that is left out: "in_place" or "null".
+        self.without = None
         self.large = name.endswith("_c")
         base = name[:-2] if self.large else name
         self.flavour = "BLOCKING"
@@ -56,6 +58,19 @@ FAMILIES = {
         "Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv "
         "Neighbor_alltoallw Put Get Accumulate Get_accumulate Fetch_and_op "
         "Compare_and_swap").split()},
+    "Put_notify": "PUT", "Get_notify": "GET", "Stream_send": "SEND", "Stream_isend": "SEND",
+    "Send_enqueue": "SEND", "Isend_enqueue": "SEND", "Allreduce_enqueue": "ALLREDUCE",
+}
+
+# Rows that no program here can call, with the reason.
+NOT_CALLED = {
+    **{name: "needs a communicator of GPU streams" for base in (
+        "MPIX_Send_enqueue", "MPIX_Isend_enqueue", "MPIX_Allreduce_enqueue")
+       for name in (base, base + "_c")},
+    **{name: "needs a communicator of several streams" for base in (
+        "MPIX_Stream_send", "MPIX_Stream_isend") for name in (base, base + "_c")},
+    **{name: "needs notifications set up on the window" for base in (
+        "MPIX_Put_notify", "MPIX_Get_notify") for name in (base, base + "_c")},
 }
 
 

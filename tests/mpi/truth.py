@@ -7,6 +7,7 @@ halved until those at fault are left. What an MPI cannot do without the library 
 printed.
 """
 
+import copy
 import os
 import shlex
 import subprocess
@@ -22,7 +23,7 @@ ALL_KINDS = ("world", "split", "cart", "dist_graph", "inter", "graph", "dist_gra
              "create", "create_group", "merge", "inter_dup", "from_group", "inter_from_groups")
 # What a launch of the shorter test looks at: each way that ranks become tasks, each topology.
 FEW_KINDS = ("world", "split", "cart", "dist_graph", "inter")
-MPI4_KINDS = ("idup_with_info", "from_group", "inter_from_groups")
+LABELS = {"c": "C", "mpif": "mpif.h", "mpi": "use mpi", "f08": "use mpi_f08"}
 TIMEOUT = 150
 # Launches that look for the rows at fault.
 MOST_LAUNCHES = 40
@@ -40,9 +41,10 @@ class Binding:
 
     def __init__(self, stack, name):
         self.stack, self.name = stack, name
-        self.label = {"c": "C", "mpif": "mpif.h", "mpi": "use mpi", "f08": "use mpi_f08"}[name]
-        names = set().union(*(exported(path) for path in stack.libraries()))
-        self.rows = [row for row in table.table() if row.family and self.has(row, names)]
+        self.label = LABELS[name]
+        self.names = names = set().union(*(exported(path) for path in stack.libraries()))
+        self.rows = [row for row in table.table() if row.family
+                     and row.name not in table.NOT_CALLED and self.has(row, names)]
         self.directory = os.path.join(stacks.TARGET, "mpi-tests", stack.name, f"truth-{name}")
         self.program = os.path.join(self.directory, "truth")
 
@@ -122,8 +124,14 @@ class Launch:
 
     def wanted(self):
         unable = self.binding.stack.unable_rows(self.kind, self.binding.name)
-        return [row for row in self.binding.rows
-                if row.name not in unable and truth_expected.applies(row, self.kind)]
+        found = []
+        for row in self.binding.rows:
+            part = unable.get(row.name, "")
+            if part is not None and truth_expected.applies(row, self.kind):
+                row = copy.copy(row)
+                row.without = part or None
+                found.append(row)
+        return found
 
     def run(self):
         wanted = self.wanted()
@@ -166,7 +174,8 @@ class Launch:
         environment["TMPDIR"] = self.directory
         names = [row.name for row in wanted]
         command = self.binding.stack.launch(
-            self.np, variables, [self.binding.program, self.kind, *names])
+            self.np, variables, [self.binding.program, self.kind, *(
+                row.name + (f":{row.without}" if row.without else "") for row in wanted)])
         outcome = stacks.execute(command, environment, TIMEOUT, cwd=self.directory)
         outcome.command = shlex.join(command) if len(names) < 4 else None
         lines = outcome.out.splitlines()
@@ -193,8 +202,3 @@ class Launch:
             if text:
                 problems.append(f"{kind}: {text}")
         return problems, outcome
-
-
-def uncovered(called):
-    """Rows of calls.tbl that move data and were called nowhere."""
-    return [row.name for row in table.table() if row.name not in called]

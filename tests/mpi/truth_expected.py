@@ -163,7 +163,7 @@ def collective(row, comm, out):
     """Two calls as they are, and one in place where there is such a form."""
     k = row.index
     for i in range(rounds(k)):
-        for in_place in (False,) if comm.inter else (False, True):
+        for in_place in (False,) if comm.inter or row.without == "in_place" else (False, True):
             if in_place and row.family in ("BARRIER", "BCAST"):
                 continue
             calls = 1 if in_place else 2

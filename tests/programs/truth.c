@@ -1,7 +1,8 @@
 /* Makes every MPI call that moves data, on one kind of communicator, in sizes that tell one call from
  * another: what has to be counted is worked out from the same rules in tests/mpi/truth_expected.py.
  *
- * usage: truth KIND [ROW…]      KIND: see truth_comms.c; ROW: functions as in calls.tbl, default all
+ * usage: truth KIND [ROW…]      KIND: see truth_comms.c; ROW: functions as in calls.tbl, default all;
+ *                               ROW:in_place and ROW:null leave out that form of the call
  *
  * The calls under test go through the callers of one binding (truth.h). Everything else that
  * communicates (matching receives, synchronisation) uses PMPI names in C, which nothing counts. */
@@ -18,6 +19,7 @@ static struct args a;               /* of the call at hand */
 static char send_space[SPACE], recv_space[SPACE], peer_space[SPACE], attached[SPACE];
 static int64_t window_space[2][SPACE / 8];
 static MPI_Datatype types[4];
+static int without_in_place, without_null; /* forms that this MPI cannot do */
 static int sizes[4] = {4, 8, 1, 12};
 static MPI_Op own_op, own_commutative;
 static MPI_Win windows[WINDOWS];
@@ -169,6 +171,7 @@ static void point_to_point(const struct row *row) {
     }
     fresh();
     sends(row, shift(k), 0, type_of(k, 0), 1);
+    if (without_null) return;
     fresh();
     a.peer = MPI_PROC_NULL;
     a.count = base(k);
@@ -386,7 +389,7 @@ static int arrange(const struct row *row, int i, int in_place) {
 
 static void collective(const struct row *row) {
     for (int i = 0; i < rounds(row->index); i++) {
-        for (int in_place = 0; in_place < (place.inter ? 1 : 2); in_place++) {
+        for (int in_place = 0; in_place < (place.inter || without_in_place ? 1 : 2); in_place++) {
             if (arrange(row, i, in_place)) make(row, in_place ? 1 : 2);
         }
     }
@@ -440,7 +443,7 @@ static void free_windows(void) {
 static void one_sided(const struct row *row) {
     int k = row->index;
     static const int single[2] = {0, 1};
-    for (int i = 0; i <= rounds(k); i++) {
+    for (int i = 0; i < rounds(k) + !without_null; i++) {
         int last = i == rounds(k); /* to MPI_PROC_NULL */
         int w = (k + i) % WINDOWS;
         fresh();
@@ -543,7 +546,14 @@ int main(int argc, char **argv) {
     char done[16384] = "";
     for (int j = 0; j < row_count; j++) {
         int wanted = argc == 2;
-        for (int w = 2; w < argc; w++) wanted |= !strcmp(argv[w], rows[j].name);
+        without_in_place = without_null = 0;
+        for (int w = 2; w < argc; w++) {
+            size_t length = strcspn(argv[w], ":");
+            if (strlen(rows[j].name) != length || strncmp(argv[w], rows[j].name, length)) continue;
+            wanted = 1;
+            without_in_place |= !strcmp(argv[w] + length, ":in_place");
+            without_null |= !strcmp(argv[w] + length, ":null");
+        }
         if (!wanted) continue;
         if (rows[j].family >= PUT && !place.inter && !with_windows) make_windows(), with_windows = 1;
         if (getenv("TRUTH_TRACE")) fprintf(stderr, "%d %s\n", rank, rows[j].name);

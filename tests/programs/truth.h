@@ -7,6 +7,9 @@
 #define RANKWEAVE_TRUTH_H
 
 #include <mpi.h>
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#endif
 
 #define MAX_PEERS 16
 
