@@ -138,7 +138,7 @@ pub fn same_object(a: usize, b: usize) -> bool {
 }
 
 /// File of the object that holds `address`.
-fn file_of(address: *mut c_void) -> String {
+pub fn file_of(address: *mut c_void) -> String {
     // SAFETY: dladdr fills the struct or fails; the file name is a C string owned by the loader.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
