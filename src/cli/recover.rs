@@ -9,6 +9,10 @@ use crate::store::Store;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long processes that live are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +86,16 @@ impl Args {
         let asked = self.store.given();
         // SAFETY: no preconditions.
         let user = unsafe { libc::geteuid() };
-        let (mut jobs, mut strays, errors) = collect(&self.directories()?, asked.as_ref(), user);
+        let directories = self.directories()?;
+        let look = || collect(&directories, asked.as_ref(), user);
+        let (mut jobs, mut strays, mut errors) = look();
+        // Launchers return while the last of their processes still end.
+        let patient = !self.list && !self.running;
+        let since = Instant::now();
+        while patient && jobs.iter().any(|j| j.running > 0) && since.elapsed() < PATIENCE {
+            std::thread::sleep(PATIENCE / 10);
+            (jobs, strays, errors) = look();
+        }
         if let Some(wanted) = &self.job {
             let wanted = wanted.to_lowercase();
             jobs.retain(|job| id(job).starts_with(&wanted));

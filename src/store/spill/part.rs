@@ -114,7 +114,7 @@ pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
     else {
         return damaged("the file is cut short");
     };
-    if !bytes.starts_with(&MAGIC) {
+    if !bytes.starts_with(&MAGIC) || version == 0 {
         return damaged("this is not a file of parts");
     }
     if version > u64::from(VERSION) {

@@ -143,12 +143,14 @@ impl Unfinished {
     pub fn how(&self) -> &'static str {
         if self.running > 0 {
             "was still running"
-        } else if !self.local.is_empty() && self.local.iter().all(|p| p.said_end) {
-            "exited without MPI_Finalize"
         } else if self.local.is_empty() {
             "did not reach MPI_Finalize"
         } else {
-            "was killed or aborted"
+            match self.local.iter().filter(|p| p.said_end).count() {
+                0 => "was killed or aborted",
+                all if all == self.local.len() => "exited without MPI_Finalize",
+                _ => "exited in some processes without MPI_Finalize, and was killed in others",
+            }
         }
     }
 
