@@ -171,7 +171,7 @@ fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
     // Another thread's cells are its own to write: what it counted is added to the caller's.
-    let Some(adder) = counters::mine() else { return };
+    let Some(adder) = counters::mine_for_sums() else { return };
     let counted = block.collectives.lock().of(communicator.number);
     if counted.is_empty() {
         return;
