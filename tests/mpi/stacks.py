@@ -163,6 +163,10 @@ class OpenMpi(Stack):
 class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
+    unable_truth = (
+        (("mpif", "mpi", "f08"), None, "MPI_Ialltoallw MPI_Ineighbor_alltoallw", None,
+         "crashes: the Fortran bindings free the arrays of types before the call is complete"),
+    )
 
     def libraries(self):
         return debian("libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40")

@@ -26,7 +26,7 @@ FEW_KINDS = ("world", "split", "cart", "dist_graph", "inter")
 LABELS = {"c": "C", "mpif": "mpif.h", "mpi": "use mpi", "f08": "use mpi_f08"}
 TIMEOUT = 150
 # Launches that look for the rows at fault.
-MOST_LAUNCHES = 40
+MOST_LAUNCHES = 24
 
 
 def exported(path):
