@@ -11,6 +11,7 @@ mod exchange;
 mod instance;
 mod map;
 mod output;
+mod recover;
 mod report;
 mod run;
 mod select;
@@ -83,6 +84,7 @@ enum Command {
     Topo(topo::Args),
     List(stored::ListArgs),
     Rm(stored::RemoveArgs),
+    Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
     Env(environment::Args),
@@ -101,6 +103,7 @@ impl Command {
             Command::Topo(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Rm(args) => args.execute(),
+            Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),
             Command::Env(args) => args.execute(),
