@@ -2,21 +2,25 @@
  * Usage: memory PEERS, linked with stub_mpi.c; prints the three figures in KiB. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int MPI_Init(int *, char ***);
 int MPI_Send(const void *, int, int, int, int, int);
 
+/* Dirty pages that are the process's own, and those of files it keeps counters in; not the pages of
+ * a library that was just built and is not written back yet. */
 static long private_kib(void)
 {
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
     long value, sum = 0;
+    int spill = 0;
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "Private_Dirty: %ld", &value) == 1)
-            sum += value;
-        /* Pages of a mapped file (spilled counters) are the process's own too. */
-        if (sscanf(line, "Shared_Dirty: %ld", &value) == 1)
+        if (strchr(line, '/'))
+            spill = strstr(line, ".spill") != NULL;
+        if (sscanf(line, "Private_Dirty: %ld", &value) == 1 ||
+            (spill && sscanf(line, "Shared_Dirty: %ld", &value) == 1))
             sum += value;
     }
     if (file)
