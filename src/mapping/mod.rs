@@ -6,6 +6,7 @@
 //! [`Auto`], which runs several and keeps the best by the independent evaluator in
 //! [`crate::metrics`], the given order included, so that it is never worse than doing nothing.
 
+mod balance;
 mod budget;
 mod coarsening;
 mod geometric;
@@ -16,17 +17,20 @@ mod objective;
 mod outcome;
 mod papers;
 mod portfolio;
+mod preset;
 mod problem;
 mod refinement;
 mod registry;
 mod work;
 
+pub use balance::{Balanced, Loads, map_with_loads};
 pub use budget::Budget;
 pub use identity::Identity;
 pub use objective::Objective;
 pub use outcome::Outcome;
 pub use portfolio::Auto;
-pub use problem::{Preset, Problem, ProblemBuilder};
+pub use preset::Preset;
+pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
 
 use crate::error::Result;

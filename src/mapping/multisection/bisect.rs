@@ -25,6 +25,8 @@ pub(crate) struct Bisector {
     effort: BisectEffort,
     fm: Fm,
     queue: GainHeap,
+    /// Deviation from the target that the answer may have.
+    allowed: i64,
 }
 
 /// Coarsening stops at this many vertices.
@@ -32,7 +34,7 @@ const COARSEST: usize = 48;
 
 impl Bisector {
     pub(crate) fn new(effort: BisectEffort) -> Self {
-        Bisector { effort, fm: Fm::default(), queue: GainHeap::default() }
+        Bisector { effort, fm: Fm::default(), queue: GainHeap::default(), allowed: 0 }
     }
 
     pub(crate) fn effort(&self) -> BisectEffort {
@@ -41,6 +43,19 @@ impl Bisector {
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
     pub(crate) fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection {
+        self.bisect_within(graph, target, 0, rng)
+    }
+
+    /// Splits `graph` so that the sizes of side 0 add up to `target`, give or take `allowed`; where
+    /// large vertices make that impossible, to about so much.
+    pub(crate) fn bisect_within(
+        &mut self,
+        graph: &Csr,
+        target: i64,
+        allowed: i64,
+        rng: &mut Rng,
+    ) -> Bisection {
+        self.allowed = allowed;
         let mut best = self.multilevel(graph, target, None, rng);
         for _ in 1..self.effort.runs {
             let other = self.multilevel(graph, target, None, rng);
@@ -65,7 +80,7 @@ impl Bisector {
         let patience = if once { patience / 2 } else { patience };
         FmLimits {
             target,
-            allowed: if finest { 0 } else { heaviest },
+            allowed: if finest { self.allowed } else { heaviest.max(self.allowed) },
             slack: heaviest.max(if finest { 2 } else { 1 }),
             patience,
             passes: self.effort.passes,
@@ -126,8 +141,8 @@ impl Bisector {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
             }
         }
-        if b.size[0] != target {
-            force_balance(graph, &mut b, target);
+        if (b.size[0] - target).abs() > self.allowed {
+            force_balance(graph, &mut b, target, self.allowed);
         }
         b
     }
@@ -148,8 +163,8 @@ impl Bisector {
 }
 
 /// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here
-/// except when it ran out of passes.
-fn force_balance(graph: &Csr, b: &mut Bisection, target: i64) {
+/// except when it ran out of passes, or where no set of vertices meets the target.
+fn force_balance(graph: &Csr, b: &mut Bisection, target: i64, allowed: i64) {
     let from = u8::from(b.size[0] < target);
     let mut moves: Vec<(i64, u32)> = (0..graph.len())
         .filter(|&v| b.side[v] == from)
@@ -159,8 +174,19 @@ fn force_balance(graph: &Csr, b: &mut Bisection, target: i64) {
         })
         .collect();
     moves.sort_unstable();
-    let count = (b.size[0] - target).unsigned_abs() as usize;
-    for &(_, v) in moves.iter().take(count) {
+    let mut excess = (b.size[0] - target).abs();
+    let size = |v: u32| i64::from(graph.sizes[v as usize]);
+    moves.retain(|&(_, v)| {
+        let takes = excess > allowed && size(v) > 0 && size(v) <= excess;
+        if takes {
+            b.side[v as usize] = 1 - from;
+            excess -= size(v);
+        }
+        !takes
+    });
+    // One that is a little too large may still come nearer.
+    let nearest = moves.iter().map(|&(_, v)| v).min_by_key(|&v| (size(v) - excess).abs());
+    if let Some(v) = nearest.filter(|&v| excess > allowed && (size(v) - excess).abs() < excess) {
         b.side[v as usize] = 1 - from;
     }
     *b = Bisection::new(graph, std::mem::take(&mut b.side));

@@ -81,7 +81,7 @@ fn best_for_objective(
                 list.push(Outcome::new(problem, place_of).with("chosen", name));
             }
         }
-        Objective::Mc | Objective::Mmc => {
+        Objective::Mc | Objective::Mmc | Objective::Time => {
             for name in ["umpa-mc", "umpa-mmc"] {
                 if let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget)) {
                     list.push(outcome.with("chosen", name));

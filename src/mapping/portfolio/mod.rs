@@ -12,5 +12,6 @@ pub use auto::Auto;
 pub(crate) use effort::Effort;
 #[cfg(test)]
 pub(crate) use other::value;
+pub(crate) use other::value_of;
 pub(crate) use polish::polish;
 pub(crate) use prepared::Prepared;
