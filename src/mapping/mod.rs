@@ -13,6 +13,7 @@ mod geometric;
 mod identity;
 mod initial;
 mod multisection;
+mod noise;
 mod objective;
 mod outcome;
 mod papers;
@@ -21,17 +22,20 @@ mod preset;
 mod problem;
 mod refinement;
 mod registry;
+mod remap;
 mod work;
 
 pub use balance::{Balanced, Loads, map_with_loads};
-pub use budget::Budget;
+pub use budget::{Budget, Progress};
 pub use identity::Identity;
+pub use noise::{ADDITIVE_LIMIT, Noise, Sample, Study, with_noise};
 pub use objective::Objective;
 pub use outcome::Outcome;
 pub use portfolio::Auto;
 pub use preset::Preset;
 pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
+pub use remap::{Previous, Remapped, remap};
 
 use crate::error::Result;
 

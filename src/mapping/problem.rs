@@ -6,12 +6,13 @@
 use super::{Objective, Preset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::{Graph, SparseMatrix};
-use crate::topology::Topology;
+use crate::topology::{Grid, Topology};
 
 /// Marks a task that is not fixed to a place.
 pub(crate) const FREE: u32 = u32::MAX;
 
 /// Tasks to be placed, the places, and the constraints. Built by [`Problem::builder`].
+#[derive(Clone)]
 pub struct Problem<'a> {
     graph: &'a Graph,
     topology: &'a dyn Topology,
@@ -49,6 +50,15 @@ impl<'a> Problem<'a> {
         self.topology
     }
 
+    /// The grid that the slots are points of, and the point of every place.
+    pub(crate) fn grid(&self) -> Option<(&'a Grid, Vec<u32>)> {
+        if let Some(grid) = self.topology.as_grid() {
+            return Some((grid, self.places.clone()));
+        }
+        let (grid, points) = self.topology.as_part_of_grid()?;
+        Some((grid, self.places.iter().map(|&s| points[s as usize] as u32).collect()))
+    }
+
     /// Number of tasks.
     pub fn tasks(&self) -> usize {
         self.graph.vertices()
@@ -81,6 +91,11 @@ impl<'a> Problem<'a> {
     /// What to minimise.
     pub fn objective(&self) -> Objective {
         self.objective
+    }
+
+    /// The same problem with another aim.
+    pub(crate) fn with_objective(&self, objective: Objective) -> Self {
+        Problem { objective, ..self.clone() }
     }
 
     /// How much effort to spend.
@@ -269,7 +284,7 @@ impl<'a> ProblemBuilder<'a> {
                 slots.len(),
                 places.len()
             ))
-            .advise("more slots, or --oversubscribe"));
+            .advise("more slots, --oversubscribe, or --weights"));
         }
         let mut fixed = vec![FREE; tasks];
         let mut fixed_on = std::collections::BTreeMap::new();

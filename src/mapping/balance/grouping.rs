@@ -17,7 +17,7 @@ pub struct Groups {
     pub limit: u128,
 }
 
-/// Mean size that loads are scaled to for the search.
+/// Mean size of a group that large loads are scaled to for the search.
 const MEAN_SIZE: u128 = 4096;
 
 impl Groups {
@@ -40,11 +40,10 @@ impl Groups {
         };
         let effort = BisectEffort { runs, growings: 4, passes, cycles: 1, members: 3 };
         let mut split = Split {
-            bisector: Bisector::new(effort),
+            bisector: Bisector::new(effort, budget),
             rng: Rng::new(seed).fork(11),
             imbalance: loads.imbalance(),
             of_task: vec![0; graph.vertices()],
-            budget,
         };
         let members: Vec<u32> = (0..graph.vertices() as u32).collect();
         split.halve(&csr, &members, 0, count as u32, count.max(2).ilog2() + 1);
@@ -147,28 +146,36 @@ impl Groups {
     }
 }
 
-/// The graph with loads as sizes, scaled so that sums stay small and no task is without size.
+/// The graph with loads as sizes; scaled only where their sum would be large. Without any load every
+/// task counts 1.
 fn sized(graph: &Graph, loads: &Loads, count: usize) -> Csr {
     let scale = Scale::new(graph.total_weight().max(1), 1);
     let mut csr = Csr::from_graph(graph, scale);
-    let mean = (loads.total() / count.max(1) as u128).max(1);
+    let total = loads.total();
+    if total == 0 {
+        return csr;
+    }
+    let exact = total < 1 << 30;
+    let mean = (total / count.max(1) as u128).max(1);
     for (task, size) in csr.sizes.iter_mut().enumerate() {
-        // A load of more than a thousand slots is no heavier than that: it gets one alone anyway.
-        let load = loads.of(task).min(mean.saturating_mul(1024));
-        *size = (load.saturating_mul(MEAN_SIZE) / mean).max(1) as u32;
+        let load = loads.of(task);
+        *size = match exact {
+            true => load as u32,
+            // A load of more than a thousand slots is no heavier than that: it gets one alone.
+            false => (load.min(mean.saturating_mul(1024)).saturating_mul(MEAN_SIZE) / mean) as u32,
+        };
     }
     csr
 }
 
-struct Split<'b> {
+struct Split {
     bisector: Bisector,
     rng: Rng,
     imbalance: f64,
     of_task: Vec<u32>,
-    budget: &'b Budget,
 }
 
-impl Split<'_> {
+impl Split {
     /// Splits `graph` (its vertices are `members`) into the groups from `first` on.
     fn halve(&mut self, graph: &Csr, members: &[u32], first: u32, count: u32, levels: u32) {
         if count <= 1 || members.len() <= 1 {
@@ -178,13 +185,14 @@ impl Split<'_> {
         let left = count / 2;
         let total = graph.total_size() as i64;
         let target = (i128::from(total) * i128::from(left) / i128::from(count)) as i64;
-        let allowed = (target as f64 * self.imbalance / f64::from(levels.max(1))) as i64;
-        let side = if self.budget.expired() {
-            in_order(graph, target)
-        } else {
-            let mut rng = self.rng.fork(u64::from(first) << 32 | u64::from(count));
-            self.bisector.bisect_within(graph, target.max(1), allowed, &mut rng).side
-        };
+        // What both sides may get beyond their share without any group above the limit, divided
+        // among the levels that are still to be split.
+        let group = (total as f64 / f64::from(count)).ceil() * (1.0 + self.imbalance);
+        let spare = (group * f64::from(left) - target as f64)
+            .min(group * f64::from(count - left) - (total - target) as f64);
+        let allowed = (spare / f64::from(levels.max(1))).max(0.0) as i64;
+        let mut rng = self.rng.fork(u64::from(first) << 32 | u64::from(count));
+        let side = self.bisector.bisect_within(graph, target.max(1), allowed, &mut rng).side;
         let mut local = vec![u32::MAX; graph.len()];
         for (which, first, count) in [(0, first, left), (1, first + left, count - left)] {
             let chosen: Vec<u32> =
@@ -194,14 +202,4 @@ impl Split<'_> {
             self.halve(&sub, &tasks, first, count, levels.saturating_sub(1));
         }
     }
-}
-
-/// The first vertices up to `target`.
-fn in_order(graph: &Csr, target: i64) -> Vec<u8> {
-    let mut sum = 0;
-    let before = |&size: &u32| {
-        sum += i64::from(size);
-        u8::from(sum > target)
-    };
-    graph.sizes.iter().map(before).collect()
 }

@@ -62,7 +62,8 @@ pub(super) fn improve(
                     if pinned[o] || !fits {
                         continue;
                     }
-                    let gain = cost(slot_of_task, task, here, o) + cost(slot_of_task, o, there, task)
+                    let gain = cost(slot_of_task, task, here, o)
+                        + cost(slot_of_task, o, there, task)
                         - cost(slot_of_task, task, there, o)
                         - cost(slot_of_task, o, here, task);
                     if gain > best.0 {
@@ -75,9 +76,7 @@ pub(super) fn improve(
                 continue;
             }
             moved = true;
-            for (t, from, to) in
-                [(Some(task as u32), here, there), (other, there, here)]
-            {
+            for (t, from, to) in [(Some(task as u32), here, there), (other, there, here)] {
                 let Some(t) = t else { continue };
                 at[from].retain(|&x| x != t);
                 at[to].push(t);

@@ -168,15 +168,8 @@ pub fn map_with_loads(
         }
     }
     let together: Vec<Vec<u32>> = fixed_on.values().cloned().collect();
-    let groups = Groups::new(
-        graph,
-        loads,
-        slots.len(),
-        &together,
-        builder.preset,
-        builder.seed,
-        budget,
-    );
+    let groups =
+        Groups::new(graph, loads, slots.len(), &together, builder.preset, builder.seed, budget);
     let quotient = groups.graph(graph);
     let mut inner = Problem::builder(&quotient, topology)
         .slots(&slots)
@@ -199,9 +192,7 @@ pub fn map_with_loads(
     let round = |task: usize| slots[task % n];
     let block = |task: usize| slots[task * n / graph.vertices()];
     let mut candidates = vec![("groups", slot_of_task)];
-    for (name, order) in
-        [("round-robin", &round as &dyn Fn(usize) -> usize), ("blocks", &block)]
-    {
+    for (name, order) in [("round-robin", &round as &dyn Fn(usize) -> usize), ("blocks", &block)] {
         let slots: Vec<usize> = (0..graph.vertices())
             .map(|t| slot_of_fixed.get(&(t as u32)).copied().unwrap_or_else(|| order(t)))
             .collect();
@@ -245,8 +236,10 @@ impl<'a, 'b> Judge<'a, 'b> {
             Objective::HopBytes | Objective::SumCom => {
                 crate::metrics::hop_bytes(b.graph, b.topology, slot_of_task) as f64
             }
-            objective => portfolio::value_of(objective, b.graph, b.traffic, b.topology, slot_of_task)
-                .unwrap_or(f64::INFINITY),
+            objective => {
+                portfolio::value_of(objective, b.graph, b.traffic, b.topology, slot_of_task)
+                    .unwrap_or(f64::INFINITY)
+            }
         }
     }
 }

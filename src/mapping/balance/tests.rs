@@ -5,11 +5,13 @@ use crate::error::ErrorKind;
 use crate::mapping::{Budget, Objective, Preset, Problem, by_name, registry};
 use crate::matrix::{Graph, synthetic::pattern};
 use crate::metrics;
-use crate::topology::{Topology, parse};
+use crate::topology::parse;
 use proptest::prelude::*;
 
 fn spread(n: usize, seed: u64) -> Vec<u64> {
-    (0..n as u64).map(|t| 1 + (t.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % 20).collect()
+    (0..n as u64)
+        .map(|t| 1 + (t.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 7) % 20)
+        .collect()
 }
 
 #[test]
@@ -20,8 +22,7 @@ fn equal_tasks_fill_slots_equally() {
     for preset in Preset::ALL {
         let builder = Problem::builder(&graph, topology.as_ref()).preset(preset);
         let auto = by_name("auto").unwrap();
-        let answer =
-            map_with_loads(builder, &loads, auto, &mut Budget::unlimited()).unwrap();
+        let answer = map_with_loads(builder, &loads, auto, &mut Budget::unlimited()).unwrap();
         assert!(loads.of_slots(16, &answer.slot_of_task).iter().all(|&l| l == 16 * 7));
         // 4x4 blocks in 8x8 blocks: 2·16 edges cross at 10, 8·8 ... inside at 1.
         let cost = metrics::hop_bytes(&graph, topology.as_ref(), &answer.slot_of_task);
@@ -42,7 +43,8 @@ fn beats_the_given_orders() {
             &mut Budget::unlimited(),
         )
         .unwrap();
-        let most = loads.of_slots(topology.slots(), &answer.slot_of_task).into_iter().max().unwrap();
+        let most =
+            loads.of_slots(topology.slots(), &answer.slot_of_task).into_iter().max().unwrap();
         let mean = loads.total() as f64 / topology.slots() as f64;
         assert!(most as f64 <= 1.05 * mean + 1.0, "{most} of {mean}");
         let slots = topology.slots();

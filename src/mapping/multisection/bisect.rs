@@ -1,5 +1,6 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
+use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, cluster, contract};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
@@ -27,18 +28,30 @@ pub(crate) struct Bisector {
     queue: GainHeap,
     /// Deviation from the target that the answer may have.
     allowed: i64,
+    budget: Budget,
 }
 
 /// Coarsening stops at this many vertices.
 const COARSEST: usize = 48;
 
 impl Bisector {
-    pub(crate) fn new(effort: BisectEffort) -> Self {
-        Bisector { effort, fm: Fm::default(), queue: GainHeap::default(), allowed: 0 }
+    /// Once the time limit of `budget` has struck, graphs are cut in the order of their vertices.
+    pub(crate) fn new(effort: BisectEffort, budget: &Budget) -> Self {
+        Bisector {
+            effort,
+            fm: Fm::default(),
+            queue: GainHeap::default(),
+            allowed: 0,
+            budget: budget.clone(),
+        }
     }
 
     pub(crate) fn effort(&self) -> BisectEffort {
         self.effort
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -56,14 +69,23 @@ impl Bisector {
         rng: &mut Rng,
     ) -> Bisection {
         self.allowed = allowed;
+        if self.budget.expired() {
+            return in_order(graph, target);
+        }
         let mut best = self.multilevel(graph, target, None, rng);
         for _ in 1..self.effort.runs {
+            if self.budget.expired() {
+                break;
+            }
             let other = self.multilevel(graph, target, None, rng);
             if other.cut < best.cut {
                 best = other;
             }
         }
         for _ in 0..self.effort.cycles {
+            if self.budget.expired() {
+                break;
+            }
             let other = self.multilevel(graph, target, Some(&best.side), rng);
             if other.cut < best.cut {
                 best = other;
@@ -136,6 +158,12 @@ impl Bisector {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
+            if self.budget.expired() {
+                // Only the balance is still put right.
+                b = Bisection::new(finer, b.side);
+                near = vec![true; finer.len()];
+                continue;
+            }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
@@ -160,6 +188,17 @@ impl Bisector {
         }
         best.map(|(_, b)| b).unwrap_or_default()
     }
+}
+
+/// The first vertices up to `target`; large graphs are numbered so that neighbours follow each
+/// other.
+fn in_order(graph: &Csr, target: i64) -> Bisection {
+    let mut sum = 0;
+    let side = |&size: &u32| {
+        sum += i64::from(size);
+        u8::from(sum > target)
+    };
+    Bisection::new(graph, graph.sizes.iter().map(side).collect())
 }
 
 /// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here
