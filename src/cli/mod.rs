@@ -13,6 +13,7 @@ mod map;
 mod noise;
 mod output;
 mod progress;
+mod recover;
 mod report;
 mod run;
 mod select;
@@ -85,6 +86,7 @@ enum Command {
     Topo(topo::Args),
     List(stored::ListArgs),
     Rm(stored::RemoveArgs),
+    Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
     Env(environment::Args),
@@ -103,6 +105,7 @@ impl Command {
             Command::Topo(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Rm(args) => args.execute(),
+            Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),
             Command::Env(args) => args.execute(),

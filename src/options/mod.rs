@@ -11,5 +11,5 @@ mod settings;
 mod table;
 
 pub use parse::{number_list, seconds};
-pub use settings::{Collectives, Mode, Settings, Slots};
+pub use settings::{Collectives, Mode, Settings, Slots, Spill};
 pub use table::{Opt, TABLE, find};

@@ -30,6 +30,7 @@ mod gather;
 )]
 mod generated;
 mod hwloc;
+mod inside;
 mod job;
 mod library;
 mod message;
@@ -41,6 +42,11 @@ mod record;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;
+mod spill;
+mod spill_calls;
+mod spill_file;
+mod spill_flush;
+mod spill_job;
 mod thread;
 mod trampoline;
 mod visible;
