@@ -21,7 +21,7 @@ pub(super) struct Setting<'a, 'b> {
 
 impl<'a, 'b> Setting<'a, 'b> {
     pub(super) fn new(problem: &'b Problem<'a>, budget: &Budget) -> Self {
-        Setting::with_graph(problem, budget, |graph, scale| Csr::from_graph(graph, scale))
+        Setting::with_graph(problem, budget, Csr::from_graph)
     }
 
     /// As [`Setting::new`], but of a dense matrix only the heaviest pairs.

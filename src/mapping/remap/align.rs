@@ -101,21 +101,19 @@ impl Turn<'_> {
                 taken[b] = true;
             }
         }
-        for a in 0..children.len() {
-            if target[a].is_none() && !taken[a] {
-                target[a] = Some(a);
-                taken[a] = true;
+        for (a, (to, taken)) in target.iter_mut().zip(&mut taken).enumerate() {
+            if to.is_none() && !*taken {
+                *to = Some(a);
+                *taken = true;
             }
         }
         // What is left are contents whose own child was given away; the rest of their kind is free.
-        for a in 0..children.len() {
-            if target[a].is_none() {
-                let Some(b) = (0..children.len()).find(|&b| !taken[b] && alike(a, b)) else {
-                    return;
-                };
-                target[a] = Some(b);
-                taken[b] = true;
-            }
+        for (a, to) in target.iter_mut().enumerate().filter(|(_, to)| to.is_none()) {
+            let Some(b) = (0..children.len()).find(|&b| !taken[b] && alike(a, b)) else {
+                return;
+            };
+            *to = Some(b);
+            taken[b] = true;
         }
         let before = self.task_at[group.clone()].to_vec();
         for (a, to) in target.iter().enumerate() {

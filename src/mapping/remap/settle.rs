@@ -19,14 +19,13 @@ pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, seats: &Seats, d: &
             taken[fixed] = true;
         }
     }
-    for task in 0..tasks {
-        let first = seats.first_place[task];
-        if first == NONE || place_of[task] != NONE {
+    for (place_of, &first) in place_of.iter_mut().zip(&seats.first_place) {
+        if first == NONE || *place_of != NONE {
             continue;
         }
         let of_slot = (first as usize..places).take_while(|&p| seats.slot_place[p] == first);
         if let Some(place) = of_slot.into_iter().find(|&p| !taken[p]) {
-            place_of[task] = place as u32;
+            *place_of = place as u32;
             taken[place] = true;
         }
     }
@@ -95,7 +94,7 @@ fn search<D: Distance, N: Near>(
         if pinned(u) {
             continue;
         }
-        if tries == 0 || (visits % 256 == 0 && budget.expired()) {
+        if tries == 0 || (visits.is_multiple_of(256) && budget.expired()) {
             break;
         }
         let p = placement.place_of[u];
