@@ -207,7 +207,7 @@ fn programs_that_cannot_be_recorded() {
     bench.fails("env ./serial", "no-mpi");
     // Another architecture: the machine's number is at offset 18 of an ELF file.
     let mut bytes = std::fs::read(place("app")).unwrap();
-    bytes[18] = 183 ^ 62 ^ bytes[18];
+    bytes[18] ^= 183 ^ 62;
     bench.script("foreign", "");
     std::fs::write(place("foreign"), &bytes).unwrap();
     bench.fails(&format!("{run} ./foreign"), "architecture");

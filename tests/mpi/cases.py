@@ -10,6 +10,8 @@ class Case:
     light: only the launches that matter for this one (the same code paths are covered by others).
     code: exit code without and with the tool; None if it is only compared.
     noisy: the launcher comments on the end; of standard output only the program's lines count.
+    needs: further sources to compile, which the program loads.
+    reorders: False where the ranks must be left alone in every launch.
     fixed: task 0 has to stay with its process (which has the standard input).
     stable: the matrix is the same in each run (False where timing decides what is sent).
     """
@@ -17,12 +19,13 @@ class Case:
     def __init__(self, source, *arguments, matrix=None, kind="p2p", light=False, code=0,
                  noisy=False, only=None, without=(), stdin=None, variables=None, stable=True,
                  sizes=(4, 7), records=True, timeout=60,
-                 fixed=False):
+                 fixed=False, reorders=True, needs=()):
         self.source, self.arguments = source, [str(a) for a in arguments]
         self.matrix, self.kind, self.light, self.code = matrix, kind, light, code
         self.noisy, self.only, self.without, self.stdin = noisy, only, without, stdin
         self.variables, self.stable, self.sizes = variables or {}, stable, sizes
-        self.records, self.timeout, self.fixed = records, timeout, fixed
+        self.records, self.timeout, self.fixed, self.reorders = records, timeout, fixed, reorders
+        self.needs = needs
 
     @property
     def name(self):
@@ -77,6 +80,16 @@ def cases():
     found.append(Case("rma.c", "put", matrix=expected.rma_put, kind="onesided"))
     found.append(Case("rma.c", "all", stable=False))
     found.append(Case("io.c", stable=False))
+    # Open MPI uses ROMIO only when told so; nonblocking collective calls crash in it by themselves.
+    for mode in ("blocking", "nonblocking"):
+        found.append(Case("io_inside.c", mode, kind="all", matrix=expected.io_inside, light=True,
+                          without=OPENMPI if mode == "nonblocking" else (),
+                          variables={"OMPI_MCA_io": "^ompio",
+                                     "RANKWEAVE_COLLECTIVES": "model"}))
+    found.append(Case("inside.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
+                      needs=("mca_inside.c",)))
+    found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),
+                      reorders=False))
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))

@@ -63,6 +63,14 @@ def rma_put(np):
     return matrix
 
 
+def io_inside(np):
+    """Program io_inside: five rings and the reduction of its verdict; nothing of the files."""
+    matrix = ring(np, 500, 5)
+    for pair, (size, messages) in recursive_doubling(np, 4, 1).items():
+        add(matrix, *pair, size, messages)
+    return matrix
+
+
 def fortran_ring(np):
     return ring(np, 1000, 20)
 

@@ -144,6 +144,29 @@ def damaged_input(tool, results, stack, work):
           more=["something was stored"] if os.path.exists(fresh("off")) else [])
 
 
+def partly_seen(tool, results, stack, work):
+    """MPI_Init goes past the library, and only two of four processes make calls it sees: they find
+    out in bounded time that the others do not come to the gathering."""
+    problem = stack.build("unseen.c")
+    if problem:
+        results.add(f"{stack.name} compiles unseen.c", [problem])
+        return
+    store = os.path.join(work, "partly-seen")
+    command_line = stack.launch(NP, {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store},
+                                [stack.program("unseen.c"), "partly"])
+    outcome = stacks.execute(command_line, stack.environment(), 120)
+    outcome.command = shlex.join(command_line)
+    problems = []
+    if outcome.code != 0 or outcome.timed_out or outcome.out != "ok unseen\n":
+        problems.append(f"exit code {outcome.code}, standard output {outcome.out[:200]!r}")
+    said = [line for line in outcome.err.splitlines() if line.strip()]
+    if len(said) != 1 or "MPI_Init was not seen" not in said[0]:
+        problems.append(f"standard error: {said[:4]}")
+    if tool.stored(store):
+        problems.append("a matrix was stored though processes are missing")
+    results.add(f"{stack.name} partly seen", problems, outcome)
+
+
 def command(tool, results, stack, work):
     """`rankweave run`: the launch as it is, the library in the MPI processes only."""
     store = os.path.join(work, "command-store")

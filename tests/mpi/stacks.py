@@ -81,7 +81,10 @@ class Stack:
         return os.path.join(os.path.dirname(os.path.dirname(self.compiler)), "lib", self.soname)
 
     def program(self, source):
-        return os.path.join(TARGET, "mpi-tests", self.name, os.path.splitext(source)[0])
+        name = os.path.splitext(source)[0]
+        # What is named like a component of Open MPI is loaded as one.
+        suffix = ".so" if source.startswith("mca_") else ""
+        return os.path.join(TARGET, "mpi-tests", self.name, name + suffix)
 
     def build(self, source):
         """Compiles a test program if it is older than its sources; returns an error or None."""
@@ -91,7 +94,8 @@ class Stack:
             return None
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if source.endswith(".c"):
-            command = [self.compiler] + C_FLAGS + ["-o", target + ".new", path, "-lpthread",
+            shared = ["-shared", "-fPIC"] if target.endswith(".so") else []
+            command = [self.compiler] + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread",
                        "-I", os.path.join(ROOT, "include")]
         else:
             if not (self.fortran and shutil.which(self.fortran)):

@@ -145,8 +145,11 @@ pub fn mine() -> Option<&'static Block> {
         // SAFETY: blocks are leaked, so the pointer stays valid.
         return Some(unsafe { &*block });
     }
+    if tasks() == 0 {
+        crate::job::start_late();
+    }
     let tasks = tasks();
-    if tasks == 0 {
+    if tasks == 0 || thread.inside.load(Ordering::Relaxed) != 0 {
         return None;
     }
     let mut blocks = BLOCKS.lock();
@@ -171,6 +174,14 @@ pub fn mine() -> Option<&'static Block> {
         .cells
         .store(block.cells[Kind::PointToPoint as usize].load(Ordering::Acquire), Ordering::Relaxed);
     Some(block)
+}
+
+/// The calling thread's block, also where nothing new is recorded: for sums of what was counted
+/// before.
+pub fn mine_for_sums() -> Option<&'static Block> {
+    let held = thread::current().held.load(Ordering::Relaxed);
+    // SAFETY: blocks are leaked, so the pointer stays valid.
+    if held.is_null() { mine() } else { Some(unsafe { &*held }) }
 }
 
 /// Registers a destructor that hands the block back when this thread ends; `false` if it cannot.

@@ -12,7 +12,7 @@ use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, library, message, record, slots, world,
+    attribute, comms, config, counters, datatypes, inside, library, message, record, slots, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -24,8 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// A job between start and finish.
 #[derive(Debug)]
 struct Job {
-    /// Handle of the private communicator.
-    comm: u64,
+    /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
+    comm: Option<u64>,
     started: Instant,
     plan: Plan,
     /// Known on rank 0 if they were needed at the start.
@@ -35,19 +35,87 @@ struct Job {
 }
 
 static STARTED: AtomicBool = AtomicBool::new(false);
+/// The program's MPI_Init or MPI_Init_thread came by here.
+static INIT_SEEN: AtomicBool = AtomicBool::new(false);
 static JOB: Mutex<Option<Job>> = Mutex::new(None);
 
 /// How long to wait for the other processes at the start.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The same at the end of a job whose start was not seen.
+const PATIENCE_AT_END: Duration = Duration::from_secs(30);
+
+/// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
+pub fn init_seen() {
+    INIT_SEEN.store(true, Ordering::Release);
+    // What is mapped by now: before it makes its first call.
+    inside::redirect();
+}
 
 /// Called by every process right after MPI was initialised.
 pub fn start<A: Abi>() {
     if STARTED.swap(true, Ordering::AcqRel) {
         return;
     }
+    inside::redirect();
     if guarded(begin::<A>).is_none() {
         slots::set_level(slots::Level::Off);
     }
+}
+
+/// Called at the first call that would be recorded while there is no job: if MPI was initialised
+/// without this library seeing it (by another tool, or through a handle of dlopen), recording starts
+/// here. Nothing collective may be done at such a call, so that the processes agree at the end, and
+/// the ranks of such a launch are left alone.
+#[cold]
+pub fn start_late() {
+    if STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire) {
+        return;
+    }
+    match library::get().map(|library| library.family) {
+        Some(library::Family::OpenMpi) => begin_late::<crate::abi::OpenMpi>(),
+        Some(library::Family::Mpich) => begin_late::<crate::abi::Mpich>(),
+        Some(library::Family::Standard) => begin_late::<crate::abi::Standard>(),
+        Some(library::Family::Unknown) | None => {}
+    }
+}
+
+fn begin_late<A: Abi>() {
+    let (mut initialized, mut finalized, mut size) = (0, 0, 0);
+    // SAFETY: the first two may be called at any time, the third between the two.
+    unsafe {
+        let mpi = pmpi::<A>();
+        if mpi.initialized(&raw mut initialized) != 0
+            || mpi.finalized(&raw mut finalized) != 0
+            || initialized == 0
+            || finalized != 0
+            || STARTED.swap(true, Ordering::AcqRel)
+        {
+            return;
+        }
+        let _ = mpi.comm_size(A::comm_world(), &raw mut size);
+    }
+    inside::redirect();
+    let settings = &config::settings().0;
+    if size < 2 || settings.mode == Mode::Off {
+        slots::set_level(slots::Level::Off);
+        return;
+    }
+    if let Some(library) = library::get() {
+        config::set_model(library.family, settings.collectives);
+    }
+    let plan = Plan { mode: plan::Mode::Record, ..Plan::default() };
+    let job = Job { comm: None, started: Instant::now(), plan, places: None, keeper: None };
+    watch::<A>(size as usize, job);
+}
+
+/// Begins to record.
+fn watch<A: Abi>(size: usize, job: Job) {
+    comms::start::<A>();
+    datatypes::start::<A>();
+    record::onesided::start::<A>();
+    counters::set_tasks(size);
+    watch_the_end::<A>();
+    *JOB.lock() = Some(job);
 }
 
 /// `None`: the library has nothing to do in this process.
@@ -60,7 +128,7 @@ fn begin<A: Abi>() -> Option<()> {
             return None;
         }
     }
-    let Some(agreed) = Agreement::reach::<A>(settings.mode == Mode::Off) else {
+    let Some(agreed) = Agreement::reach::<A>(settings.mode == Mode::Off, PATIENCE) else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
              try: install it on every node, or start the job with `rankweave run`",
@@ -120,12 +188,8 @@ fn begin<A: Abi>() -> Option<()> {
     }
     let replaced = replace_world::<A>(&job, &mut plan);
 
-    comms::start::<A>();
-    datatypes::start::<A>();
-    record::onesided::start::<A>();
-    counters::set_tasks(job.size);
-    watch_the_end::<A>();
-    *JOB.lock() = Some(Job { comm: comm.bits(), started: Instant::now(), plan, places, keeper });
+    let comm = Some(comm.bits());
+    watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper });
     if replaced {
         slots::set_level(slots::Level::Reorder);
     }
@@ -152,12 +216,12 @@ struct Agreement {
 }
 
 impl Agreement {
-    /// Asks everybody; `None` if not all answer within [`PATIENCE`]: then some do not have the
+    /// Asks everybody; `None` if not all answer within `patience`: then some do not have the
     /// library, and waiting on would hang the job.
     ///
     /// One nonblocking maximum over all processes. Of values that must agree the complement goes
     /// along: they do if the largest value and the largest complement belong together.
-    fn reach<A: Abi>(off: bool) -> Option<Agreement> {
+    fn reach<A: Abi>(off: bool, patience: Duration) -> Option<Agreement> {
         let now =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let program = plan::program_hash();
@@ -180,21 +244,21 @@ impl Agreement {
                 A::comm_world(),
                 &raw mut request,
             );
-            if code != 0 || !wait::<A>(&mut request, started) {
+            if code != 0 || !wait::<A>(&mut request, started, patience) {
                 return None;
             }
         }
         let skew = all[0].saturating_sub(!all[1]);
         Some(Agreement {
-            off: all[4] != 0 || skew > PATIENCE.as_secs() / 2,
+            off: all[4] != 0 || skew > patience.as_secs() / 2,
             complete: all[5] == 0,
             one_program: all[2] == !all[3],
         })
     }
 }
 
-/// Waits for a request; `false` if it is not done within [`PATIENCE`] or failed.
-fn wait<A: Abi>(request: &mut A::Request, started: Instant) -> bool {
+/// Waits for a request; `false` if it is not done within `patience` or failed.
+fn wait<A: Abi>(request: &mut A::Request, started: Instant, patience: Duration) -> bool {
     let mpi = pmpi::<A>();
     let mut status = [0u64; 16];
     let mut tries = 0u32;
@@ -211,7 +275,7 @@ fn wait<A: Abi>(request: &mut A::Request, started: Instant) -> bool {
             return true;
         }
         tries += 1;
-        if tries.is_multiple_of(64) && started.elapsed() > PATIENCE {
+        if tries.is_multiple_of(64) && started.elapsed() > patience {
             return false;
         }
         // SAFETY: no preconditions.
@@ -312,13 +376,44 @@ unsafe extern "C" fn finalizing<A: Abi>(
     0
 }
 
+/// A private communicator of all processes, made only now; `None` if some do not come.
+fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
+    let agreed = Agreement::reach::<A>(false, PATIENCE_AT_END);
+    if agreed.is_none_or(|a| a.off) {
+        let mut rank = -1;
+        // SAFETY: MPI is initialised until this callback returns.
+        let code = unsafe { pmpi::<A>().comm_rank(A::comm_world(), &raw mut rank) };
+        if code == 0 && rank == 0 {
+            message::line(
+                "MPI_Init was not seen by the library, and some processes recorded nothing; \
+                 nothing is stored; try: start the job with `rankweave run`",
+            );
+        }
+        return None;
+    }
+    let mut comm = A::comm_null();
+    // SAFETY: everybody is here and does the same.
+    let code = unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) };
+    (code == 0).then_some(comm)
+}
+
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 fn finish<A: Abi>() -> Option<()> {
     let mut job = JOB.lock().take()?;
-    let private = Private::<A>::new(A::Comm::from_bits(job.comm))?;
     let wall = job.started.elapsed();
+    let comm = match job.comm {
+        Some(bits) => A::Comm::from_bits(bits),
+        None => meet_at_the_end::<A>()?,
+    };
+    let private = Private::<A>::new(comm)?;
+    if job.comm.is_none() && private.rank == 0 {
+        job.keeper = guarded(|| {
+            let settings = &config::settings().0;
+            Some(plan::late_keeper(settings, private.size, &library_version::<A>()))
+        });
+    }
 
     // A process whose rows cannot be had still takes part below, with empty ones.
     let rows: Rows = guarded(|| {

@@ -30,6 +30,7 @@ mod gather;
 )]
 mod generated;
 mod hwloc;
+mod inside;
 mod job;
 mod library;
 mod message;

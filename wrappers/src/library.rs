@@ -137,6 +137,16 @@ pub fn same_object(a: usize, b: usize) -> bool {
     file_of(a as *mut c_void) == file_of(b as *mut c_void)
 }
 
+/// Where the object that holds `address` is mapped.
+pub fn base_of(address: usize) -> Option<usize> {
+    // SAFETY: dladdr fills the struct or fails.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(address as *const c_void, &raw mut info) != 0;
+        known.then_some(info.dli_fbase as usize)
+    }
+}
+
 /// File of the object that holds `address`.
 fn file_of(address: *mut c_void) -> String {
     // SAFETY: dladdr fills the struct or fails; the file name is a C string owned by the loader.

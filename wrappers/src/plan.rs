@@ -170,6 +170,15 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     (plan, keeper)
 }
 
+/// What rank 0 stores at the end of a job whose start was not seen.
+pub fn late_keeper(settings: &Settings, size: usize, mpi: &str) -> Keeper {
+    let settings = Settings { mode: options::Mode::Record, ..settings.clone() };
+    let alike = Alike { complete: false, one_program: false, spawned: false };
+    let mut keeper = make(&settings, size, mpi, alike).1;
+    keeper.decision = "recorded from its first call that was seen, not from MPI_Init".into();
+    keeper
+}
+
 fn open_store(settings: &Settings) -> Option<Store> {
     let directory = settings.store.clone().map_or_else(Store::default_dir, Ok);
     match directory {

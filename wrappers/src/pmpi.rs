@@ -52,6 +52,10 @@ macro_rules! functions {
 functions! {
     /// MPI_Get_library_version.
     get_library_version = c"PMPI_Get_library_version"(text: *mut c_char, length: *mut c_int);
+    /// MPI_Initialized.
+    initialized = c"PMPI_Initialized"(flag: *mut c_int);
+    /// MPI_Finalized.
+    finalized = c"PMPI_Finalized"(flag: *mut c_int);
     /// MPI_Comm_rank.
     comm_rank = c"PMPI_Comm_rank"(comm: A::Comm, rank: *mut c_int);
     /// MPI_Comm_size.

@@ -148,6 +148,11 @@ pub fn real_name_of(index: usize) -> &'static std::ffi::CStr {
     real_name(index, mpich)
 }
 
+/// Number of the C entry point of this name.
+pub fn of_c_name(name: &std::ffi::CStr) -> Option<usize> {
+    (0..C_COUNT).find(|&index| real_name(index, false).to_bytes()[1..] == *name.to_bytes())
+}
+
 /// True if MPI-3.1 has the function of an entry point.
 pub fn in_mpi_3_1(index: usize) -> bool {
     if index < C_COUNT {
@@ -288,7 +293,7 @@ fn target(index: usize) -> Option<*const ()> {
 }
 
 /// The real function of an entry point, looked up once; `None` if the MPI library has none.
-fn real(index: usize) -> Option<*const ()> {
+pub fn real(index: usize) -> Option<*const ()> {
     let known = NEXT[index].load(Ordering::Acquire);
     if !known.is_null() {
         return Some(known);

@@ -15,6 +15,7 @@ pub unsafe extern "C-unwind" fn init<A: Abi>(
     argc: *mut c_int,
     argv: *mut *mut *mut c_char,
 ) -> c_int {
+    job::init_seen();
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
         let next: unsafe extern "C-unwind" fn(*mut c_int, *mut *mut *mut c_char) -> c_int =
@@ -34,6 +35,7 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
     required: c_int,
     provided: *mut c_int,
 ) -> c_int {
+    job::init_seen();
     // SAFETY: the program's own arguments and the real function's prototype.
     let code = unsafe {
         let next: unsafe extern "C-unwind" fn(

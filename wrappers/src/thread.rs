@@ -39,7 +39,8 @@ pub struct Thread {
     pub effective: AtomicU64,
     /// Ranks that can be addressed in it.
     pub size: AtomicU32,
-    _pad: u32,
+    /// Depth of calls in which nothing is recorded (see [`crate::inside`]).
+    pub inside: AtomicU32,
     /// Task of each of these ranks, or [`crate::comms::UNKNOWN`] and above.
     pub tasks: AtomicPtr<AtomicU32>,
     /// Point-to-point counters by task.
@@ -51,6 +52,8 @@ pub struct Thread {
     pub communicator: AtomicPtr<Communicator>,
     /// This thread's counters.
     pub block: AtomicPtr<Block>,
+    /// The same, kept here while nothing is recorded.
+    pub held: AtomicPtr<Block>,
     /// Operation, root and bytes of the last collective call, and where its calls are counted.
     pub collective: AtomicU64,
     pub collective_bytes: AtomicU64,

@@ -52,7 +52,7 @@ pub fn entries(calls: &[Call]) -> String {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::abi::Abi;\nuse crate::fortran::{self, P};\nuse crate::record;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::abi::Abi;\nuse crate::inside::Inside;\nuse crate::fortran::{self, P};\nuse crate::record;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
         if !matches!(call.action, Action::Hand { .. }) {
@@ -67,7 +67,9 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         let name = &call.prototype.name;
         let (kind, path) = match &call.action {
             Action::Translate => ("Translates", format!("{}::<A>", function(name))),
-            Action::Record { .. } => ("Records", format!("{}::<A>", function(name))),
+            Action::Record { .. } | Action::Within => {
+                ("Records", format!("{}::<A>", function(name)))
+            }
             Action::Hand { function, always } => (
                 if *always { "Records" } else { "Translates" },
                 format!("special::{function}::<A>"),
@@ -174,6 +176,9 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
             let name = p.rust_name();
             let _ = writeln!(text, "        let {name} = effective::<A>({name});");
         }
+    }
+    if call.action == Action::Within {
+        text.push_str("        let _inside = Inside::enter();\n");
     }
     let next = format!(
         "        let next: unsafe extern \"C-unwind\" fn({}) -> c_int = slots::next({index});\n",

@@ -72,7 +72,9 @@ pub fn entry(binding: Binding, call: &Call) -> String {
             (if *always { "Records" } else { "Translates" }, format!("fortran::hand::{function}"))
         }
         Action::Translate => ("Translates", format!("f_{}", function(&call.prototype.name))),
-        Action::Record { .. } => ("Records", format!("f_{}", function(&call.prototype.name))),
+        Action::Record { .. } | Action::Within => {
+            ("Records", format!("f_{}", function(&call.prototype.name)))
+        }
     };
     // In MPICH these call MPI_X in C, where everything is seen; only calls of mpi_f08 without choice
     // buffers go straight to the inside.
@@ -147,6 +149,9 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
         let name = p.rust_name();
         let _ = writeln!(text, "        let {name} = fortran::effective::<A>({name});");
+    }
+    if call.action == Action::Within {
+        text.push_str("        let _inside = Inside::enter();\n");
     }
     let _ = writeln!(
         text,

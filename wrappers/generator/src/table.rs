@@ -9,6 +9,8 @@ pub enum Action {
     Translate,
     /// Call a recorder with these arguments, now or (persistent calls) at every start.
     Record { recorder: String, arguments: Vec<String>, at_start: bool },
+    /// Replace the world, and record nothing that the MPI library calls meanwhile.
+    Within,
     /// A function written by hand; `always`, or only while the world is replaced.
     Hand { function: String, always: bool },
 }
@@ -59,6 +61,9 @@ fn parse_action(text: &str) -> Result<Option<Action>, String> {
     }
     if text == "-" {
         return Ok(Some(Action::Translate));
+    }
+    if text == "within" {
+        return Ok(Some(Action::Within));
     }
     for (prefix, always) in [('!', true), ('=', false)] {
         if let Some(function) = text.strip_prefix(prefix) {

@@ -14,6 +14,7 @@ const fn number(name: &str) -> usize {
 
 /// `MPI_Init`
 pub unsafe extern "C-unwind" fn init<A: Abi, const B: usize>(ierror: P) {
+    job::init_seen();
     // SAFETY: the program's own argument and the real function's prototype.
     unsafe {
         let next: unsafe extern "C-unwind" fn(P) =
@@ -31,6 +32,7 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi, const B: usize>(
     provided: P,
     ierror: P,
 ) {
+    job::init_seen();
     // SAFETY: as above.
     unsafe {
         let next: unsafe extern "C-unwind" fn(P, P, P) =

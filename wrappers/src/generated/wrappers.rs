@@ -2,6 +2,7 @@
 // Do not edit: change the tables.
 
 use crate::abi::Abi;
+use crate::inside::Inside;
 use crate::fortran::{self, P};
 use crate::record;
 use crate::record::collective::Out;
@@ -5394,23 +5395,6 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     }
 }
 
-/// `MPI_File_open`
-pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
-    comm: A::Comm,
-    filename: *const c_char,
-    amode: c_int,
-    info: A::Info,
-    fh: *mut c_void,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(265);
-        next(comm, filename, amode, info, fh)
-    }
-}
-
 /// `MPI_Graph_create`
 pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     comm_old: A::Comm,
@@ -5424,7 +5408,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(265);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -5441,7 +5425,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(266);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5458,7 +5442,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(268);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(267);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -5474,7 +5458,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5489,7 +5473,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(270);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, rank, nneighbors)
     }
 }
@@ -5504,7 +5488,7 @@ pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, nnodes, nedges)
     }
 }
@@ -5523,7 +5507,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(271);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5538,7 +5522,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(272);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5557,7 +5541,7 @@ pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(273);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5576,7 +5560,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(274);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5592,7 +5576,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(275);
         next(incount, datatype, comm, size)
     }
 }
@@ -5608,7 +5592,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(276);
         next(incount, datatype, comm, size)
     }
 }
@@ -5622,7 +5606,7 @@ pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(277);
         next(comm, status)
     }
 }
@@ -5641,7 +5625,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(279);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(278);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5660,8 +5644,74 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(280);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(279);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
+    }
+}
+
+/// `MPI_File_open`
+pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
+    comm: A::Comm,
+    filename: *const c_char,
+    amode: c_int,
+    info: A::Info,
+    fh: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(280);
+        next(comm, filename, amode, info, fh)
+    }
+}
+
+/// `MPI_File_delete`
+pub unsafe extern "C-unwind" fn mpi_file_delete<A: Abi>(
+    filename: *const c_char,
+    info: A::Info,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(281);
+        next(filename, info)
+    }
+}
+
+/// `MPI_Register_datarep`
+pub unsafe extern "C-unwind" fn mpi_register_datarep<A: Abi>(
+    datarep: *const c_char,
+    read_conversion_fn: *mut c_void,
+    write_conversion_fn: *mut c_void,
+    dtype_file_extent_fn: *mut c_void,
+    extra_state: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(282);
+        next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
+    }
+}
+
+/// `MPI_Register_datarep_c`
+pub unsafe extern "C-unwind" fn mpi_register_datarep_c<A: Abi>(
+    datarep: *const c_char,
+    read_conversion_fn: *mut c_void,
+    write_conversion_fn: *mut c_void,
+    dtype_file_extent_fn: *mut c_void,
+    extra_state: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(283);
+        next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
 
@@ -5674,7 +5724,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(281);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(284);
         next(comm, flag)
     }
 }
@@ -5689,7 +5739,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(282);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(285);
         next(comm, flag, request)
     }
 }
@@ -5702,7 +5752,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(283);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(286);
         next(comm)
     }
 }
@@ -5716,7 +5766,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(284);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(287);
         next(comm, failedgrp)
     }
 }
@@ -5730,7 +5780,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(285);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(288);
         next(comm, failedgrp)
     }
 }
@@ -5745,7 +5795,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(286);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(289);
         next(comm, num_to_ack, num_acked)
     }
 }
@@ -5758,7 +5808,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(287);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(290);
         next(comm)
     }
 }
@@ -5772,7 +5822,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(288);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(291);
         next(comm, flag)
     }
 }
@@ -5786,7 +5836,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(289);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(292);
         next(comm, newcomm)
     }
 }
@@ -5801,7 +5851,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(290);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(293);
         next(comm, newcomm, request)
     }
 }
@@ -7441,22 +7491,12 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
     }
 }
 
-/// `MPI_File_open` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filename: P, amode: P, info: P, fh: P, ierror: P, length0: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
-        next(comm, filename, amode, info, fh, ierror, length0);
-    }
-}
-
 /// `MPI_Graph_create` from Fortran
 pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P, nnodes: P, indx: P, edges: P, reorder: P, comm_graph: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
@@ -7466,7 +7506,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -7476,7 +7516,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
@@ -7486,7 +7526,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -7496,7 +7536,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -7506,7 +7546,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -7517,7 +7557,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(l
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -7527,7 +7567,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -7537,7 +7577,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, inc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -7547,7 +7587,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -7557,7 +7597,7 @@ pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 181));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 180));
         next(comm, status, ierror);
     }
 }
@@ -7567,8 +7607,39 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 181));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
+    }
+}
+
+/// `MPI_File_open` from Fortran
+pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P, filename: P, amode: P, info: P, fh: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        next(comm, filename, amode, info, fh, ierror, length0);
+    }
+}
+
+/// `MPI_File_delete` from Fortran
+pub unsafe extern "C-unwind" fn f_mpi_file_delete<A: Abi, const B: usize>(filename: P, info: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 183));
+        next(filename, info, ierror, length0);
+    }
+}
+
+/// `MPI_Register_datarep` from Fortran
+pub unsafe extern "C-unwind" fn f_mpi_register_datarep<A: Abi, const B: usize>(datarep: P, read_conversion_fn: P, write_conversion_fn: P, dtype_file_extent_fn: P, extra_state: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
+        next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
     }
 }
 
@@ -7577,7 +7648,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 183));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 185));
         next(comm, flag, ierror);
     }
 }
@@ -7587,7 +7658,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 184));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 186));
         next(comm, flag, request, ierror);
     }
 }
@@ -7597,7 +7668,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 185));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 187));
         next(comm, ierror);
     }
 }
@@ -7607,7 +7678,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: u
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 186));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 188));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7617,7 +7688,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 187));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 189));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7627,7 +7698,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 188));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 190));
         next(comm, num_to_ack, num_acked, ierror);
     }
 }
@@ -7637,7 +7708,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 189));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 191));
         next(comm, ierror);
     }
 }
@@ -7647,7 +7718,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 190));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 192));
         next(comm, flag, ierror);
     }
 }
@@ -7657,7 +7728,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 191));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 193));
         next(comm, newcomm, ierror);
     }
 }
@@ -7667,7 +7738,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 192));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 194));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -7940,7 +8011,6 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_dist_graph_neighbors_count::<A> as *const ()),
         Wrapper::Translates(mpi_errhandler_get::<A> as *const ()),
         Wrapper::Translates(special::errhandler_set::<A> as *const ()),
-        Wrapper::Translates(mpi_file_open::<A> as *const ()),
         Wrapper::Translates(mpi_graph_create::<A> as *const ()),
         Wrapper::Translates(mpi_graph_get::<A> as *const ()),
         Wrapper::Translates(mpi_graph_map::<A> as *const ()),
@@ -7956,6 +8026,10 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_topo_test::<A> as *const ()),
         Wrapper::Translates(mpi_unpack::<A> as *const ()),
         Wrapper::Translates(mpi_unpack_c::<A> as *const ()),
+        Wrapper::Records(mpi_file_open::<A> as *const ()),
+        Wrapper::Records(mpi_file_delete::<A> as *const ()),
+        Wrapper::Records(mpi_register_datarep::<A> as *const ()),
+        Wrapper::Records(mpi_register_datarep_c::<A> as *const ()),
         Wrapper::Translates(mpix_comm_agree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_iagree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_failure_ack::<A> as *const ()),
@@ -8136,7 +8210,6 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_file_open::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 0> as *const ()) },
@@ -8149,6 +8222,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 0> as *const ()) },
@@ -8329,7 +8405,6 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_errhandler_get::<A, 1> as *const ()),
         Wrapper::Translates(fortran::hand::errhandler_set::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_file_open::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_create::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_get::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_map::<A, 1> as *const ()),
@@ -8342,6 +8417,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_pack_size::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_topo_test::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_unpack::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_file_open::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_file_delete::<A, 1> as *const ()),
+        Wrapper::Records(f_mpi_register_datarep::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_agree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_iagree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_failure_ack::<A, 1> as *const ()),
@@ -8522,7 +8600,6 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_file_open::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 2> as *const ()) },
@@ -8535,6 +8612,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_topo_test::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 2> as *const ()) },

@@ -137,7 +137,7 @@ fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u6
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
     // Another thread's cells are its own to write: what it counted is added to the caller's.
-    let Some(adder) = counters::mine() else { return };
+    let Some(adder) = counters::mine_for_sums() else { return };
     let mut mine = Vec::new();
     block.collectives.lock().retain(|key, calls| {
         let keep = key.communicator != communicator.number;

@@ -1,0 +1,58 @@
+/* Calls from inside the MPI library: those of a component loaded by a call for files (mca_inside.c),
+ * and those made while such a call runs (here by an error handler). None is the program's; its own
+ * are five rings. */
+#include "check.h"
+#include <dlfcn.h>
+#include <unistd.h>
+
+static int handled;
+
+static void ring(int bytes)
+{
+    char out[1000] = {0}, in[1000];
+    OK(MPI_Sendrecv(out, bytes, MPI_CHAR, (world_rank + 1) % world_size, 3, in, bytes, MPI_CHAR,
+                    (world_rank + world_size - 1) % world_size, 3, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+}
+
+static void handler(MPI_File *file, int *code, ...)
+{
+    (void)file, (void)code;
+    handled++;
+    ring(999);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    char path[4096] = {0};
+    CHECK(readlink("/proc/self/exe", path, sizeof path - 20) > 0, "no path");
+    strcpy(strrchr(path, '/') + 1, "mca_inside.so");
+
+    ring(100);
+    MPI_Errhandler errhandler;
+    OK(MPI_File_create_errhandler(handler, &errhandler));
+    OK(MPI_File_set_errhandler(MPI_FILE_NULL, errhandler));
+    MPI_File_delete("/nonexistent/rankweave", MPI_INFO_NULL);
+    SAME(handled, 1);
+    ring(100);
+
+    void *component = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    void (*component_ring)(MPI_Comm) = NULL;
+    MPI_Comm copy;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    if (CHECK(component != NULL, "%s", dlerror()))
+        *(void **)&component_ring = dlsym(component, "component_ring");
+    if (CHECK(component_ring != NULL, "no function")) {
+        MPI_File_delete("/nonexistent/rankweave", MPI_INFO_NULL);
+        component_ring(copy);
+        ring(100);
+        component_ring(copy);
+    }
+    OK(MPI_Comm_free(&copy));
+    OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+    OK(MPI_Errhandler_free(&errhandler));
+    ring(100);
+    ring(100);
+    return verdict("inside");
+}
