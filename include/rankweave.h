@@ -21,6 +21,10 @@ extern "C" {
  *     if (rankweave_version) rankweave_version(&major, &minor); */
 int rankweave_version(int *major, int *minor) RANKWEAVE_WEAK;
 
+/* Has the matrix so far put into the store, for the tasks on the node of the caller, while the program
+ * runs on; returns before it is there. 0, or 1 if nothing is recorded or no spill file is kept. */
+int rankweave_flush(void) RANKWEAVE_WEAK;
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,6 +43,9 @@ _rankweave() {
             rankweave,map)
                 cmd="rankweave__subcmd__map"
                 ;;
+            rankweave,recover)
+                cmd="rankweave__subcmd__recover"
+                ;;
             rankweave,report)
                 cmd="rankweave__subcmd__report"
                 ;;
@@ -65,7 +68,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval topo list rm import export doctor env completions man"
+            opts="-h -V --help --version run show report map eval topo list rm recover import export doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -93,7 +96,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -137,6 +140,18 @@ _rankweave() {
                     ;;
                 --collectives)
                     COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --spill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush-signal)
+                    COMPREPLY=($(compgen -W "USR1 USR2 off" -- "${cur}"))
                     return 0
                     ;;
                 --verbose)
@@ -396,6 +411,28 @@ _rankweave() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rankweave__subcmd__recover)
+            opts="-h --list --keep --running --job --discard --force --store --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --job)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rankweave__subcmd__report)
             opts="-h --store --html --kind --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -441,7 +478,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --verbose --dry-run --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --verbose --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -485,6 +522,18 @@ _rankweave() {
                     ;;
                 --collectives)
                     COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --spill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush-signal)
+                    COMPREPLY=($(compgen -W "USR1 USR2 off" -- "${cur}"))
                     return 0
                     ;;
                 --verbose)

@@ -34,6 +34,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "eval" -d 'Compu
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show a topology: its levels and distances'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Keep a matrix of another tool in the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what a launch will do with the library, and why not'
@@ -55,6 +56,11 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that computing the mapping may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'How often the matrix so far goes into the store' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
+USR2\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
 1\t''
 2\t''"
@@ -133,6 +139,15 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l json -d 'Pr
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number begins so' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'Only show what is there'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Leave the files where they are'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Take jobs that still run as well; their files stay'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l discard -d 'Remove the files of jobs that have ended, without making records'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace records that are newer, or whole where tasks are missing here'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format, if its content does not tell' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
 mtx\t'MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R'
@@ -186,6 +201,11 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that computing the mapping may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'How often the matrix so far goes into the store' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
+USR2\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
 1\t''
 2\t''"

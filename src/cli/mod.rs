@@ -13,6 +13,7 @@ mod inspect;
 mod instance;
 mod map;
 mod output;
+mod recover;
 mod report;
 mod run;
 mod select;
@@ -86,6 +87,7 @@ enum Command {
     Topo(topo::Args),
     List(stored::ListArgs),
     Rm(stored::RemoveArgs),
+    Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
     Doctor(doctor::Args),
@@ -105,6 +107,7 @@ impl Command {
             Command::Topo(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Rm(args) => args.execute(),
+            Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),
             Command::Doctor(args) => args.execute(),

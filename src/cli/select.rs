@@ -18,10 +18,15 @@ pub(super) struct StoreArgs {
 
 impl StoreArgs {
     pub(super) fn open(&self) -> Result<Store> {
-        match self.store.as_ref().filter(|d| !d.as_os_str().is_empty()) {
-            Some(directory) => Ok(Store::open(directory)),
+        match self.given() {
+            Some(store) => Ok(store),
             None => Store::default_dir().map(Store::open),
         }
+    }
+
+    /// The store that was asked for.
+    pub(super) fn given(&self) -> Option<Store> {
+        self.store.as_ref().filter(|d| !d.as_os_str().is_empty()).map(Store::open)
     }
 }
 
@@ -86,6 +91,7 @@ pub(super) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
         matrix,
         launch: Launch { mode: "import".into(), ..Launch::default() },
         baseline: None,
+        unfinished: None,
     }
 }
 

@@ -14,6 +14,7 @@ fn record(matrix: CommMatrix) -> Record {
         matrix,
         launch: Default::default(),
         baseline: None,
+        unfinished: None,
     }
 }
 

@@ -13,5 +13,5 @@ mod table;
 
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use parse::{number_list, seconds};
-pub use settings::{Collectives, Mode, Settings, Slots};
+pub use settings::{Collectives, Mode, Settings, Slots, Spill};
 pub use table::{Opt, TABLE, find};

@@ -87,6 +87,38 @@ impl Slots {
     }
 }
 
+/// Where counters are kept while a program runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Spill {
+    /// In memory (/dev/shm), else in the directory for temporary files.
+    #[default]
+    Auto,
+    /// In this directory of the node.
+    Directory(PathBuf),
+    /// Nowhere: they go with the process.
+    Off,
+}
+
+impl Spill {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        match text {
+            _ if text.eq_ignore_ascii_case("off") => Ok(Spill::Off),
+            _ if text.eq_ignore_ascii_case("auto") => Ok(Spill::Auto),
+            _ if text.starts_with('/') => Ok(Spill::Directory(text.into())),
+            _ => Err(Error::new(ErrorKind::Usage, format!("'{text}' is not a directory"))
+                .advise("the full path of a directory of the node, auto or off")),
+        }
+    }
+
+    /// The directory that was asked for.
+    pub fn directory(&self) -> Option<&std::path::Path> {
+        match self {
+            Spill::Directory(directory) => Some(directory),
+            _ => None,
+        }
+    }
+}
+
 /// Everything that can be set for a launch; the meaning of each field is in [`TABLE`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -112,6 +144,12 @@ pub struct Settings {
     pub time_limit: Duration,
     /// How collective calls are expanded into pairs.
     pub collectives: Collectives,
+    /// Where counters are kept so that they outlive the process.
+    pub spill: Spill,
+    /// How often the matrix so far goes into the store; `None` = never.
+    pub flush: Option<Duration>,
+    /// Number of the signal that has it go there; `None` = none has.
+    pub flush_signal: Option<i32>,
 }
 
 impl Default for Settings {
@@ -128,6 +166,9 @@ impl Default for Settings {
             verbose: 0,
             time_limit: Duration::from_secs(10),
             collectives: Collectives::Model,
+            spill: Spill::Auto,
+            flush: None,
+            flush_signal: Some(libc::SIGUSR1),
         }
     }
 }
@@ -211,6 +252,9 @@ mod tests {
             ("RANKWEAVE_VERBOSE", "2"),
             ("RANKWEAVE_TIME_LIMIT", "250ms"),
             ("RANKWEAVE_COLLECTIVES", "logical"),
+            ("RANKWEAVE_SPILL", "/scratch/node"),
+            ("RANKWEAVE_FLUSH", "10m"),
+            ("RANKWEAVE_FLUSH_SIGNAL", "usr2"),
         ]);
         assert_eq!(errors, vec![]);
         assert_eq!(s.mode, Mode::Shuffle);
@@ -222,6 +266,9 @@ mod tests {
         assert_eq!(s.fix, Vec::<u32>::new());
         assert_eq!(s.time_limit, Duration::from_millis(250));
         assert_eq!(s.collectives, Collectives::Logical);
+        assert_eq!(s.flush, Some(Duration::from_secs(600)));
+        assert_eq!(s.flush_signal, Some(libc::SIGUSR2));
+        assert_eq!(s.spill.directory(), Some(std::path::Path::new("/scratch/node")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! completions and documentation follow, and tests fail if one of them does not.
 
 use super::parse;
-use super::settings::{Collectives, Mode, Settings, Slots};
+use super::settings::{Collectives, Mode, Settings, Slots, Spill};
 use crate::error::{Error, ErrorKind, Result};
 
 /// One option: how it is spelled, what it means, how it is read.
@@ -184,6 +184,48 @@ pub static TABLE: &[Opt] = &[
         apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     },
     Opt {
+        name: "spill",
+        env: "RANKWEAVE_SPILL",
+        value: "DIR",
+        default: "auto",
+        choices: &[],
+        help: "Directory of the node where counters outlive a program that is killed",
+        long: "Every process counts in a small file there, which is removed when the program has \
+               reached MPI_Finalize. Of a program that ends otherwise (exit, abort, a signal, a time \
+               limit) 'rankweave recover' makes a record of these files. auto is /dev/shm, else \
+               $TMPDIR, else /tmp. Directories of network file systems are not used. off keeps no \
+               files.",
+        apply: |s, v| Spill::parse(v).map(|p| s.spill = p),
+    },
+    Opt {
+        name: "flush",
+        env: "RANKWEAVE_FLUSH",
+        value: "SECONDS",
+        default: "off",
+        choices: &[],
+        help: "How often the matrix so far goes into the store",
+        long: "For jobs whose nodes may fail or are cleaned when the job ends: one process of each \
+               node starts 'rankweave recover --running' that often. Also accepts 10m, 1h, off.",
+        apply: |s, v| {
+            s.flush = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
+            Ok(())
+        },
+    },
+    Opt {
+        name: "flush-signal",
+        env: "RANKWEAVE_FLUSH_SIGNAL",
+        value: "SIGNAL",
+        default: "USR1",
+        choices: &["USR1", "USR2", "off"],
+        help: "Signal to any rank that puts the matrix so far into the store",
+        long: "For the tasks on the node of that rank; a job on several nodes needs one on each. \
+               A program that handles the signal itself keeps it. off leaves signals alone.",
+        apply: |s, v| {
+            let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
+            parse::choice(v, &["USR1", "USR2", "off"]).map(|i| s.flush_signal = signals[i])
+        },
+    },
+    Opt {
         name: "verbose",
         env: "RANKWEAVE_VERBOSE",
         value: "LEVEL",
@@ -213,7 +255,18 @@ mod tests {
     #[test]
     fn literal_defaults_are_the_defaults() {
         let mut settings = Settings::default();
-        for name in ["mode", "seed", "fix", "min-gain", "time-limit", "collectives", "verbose"] {
+        for name in [
+            "mode",
+            "seed",
+            "fix",
+            "min-gain",
+            "time-limit",
+            "collectives",
+            "spill",
+            "flush",
+            "flush-signal",
+            "verbose",
+        ] {
             settings.set(name, find(name).unwrap().default).unwrap();
         }
         assert_eq!(settings, Settings::default());

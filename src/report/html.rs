@@ -463,6 +463,7 @@ mod tests {
                 ..Launch::default()
             },
             baseline: None,
+            unfinished: None,
         }
     }
 

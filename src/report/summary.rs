@@ -330,6 +330,7 @@ mod tests {
                 ..Launch::default()
             },
             baseline: None,
+            unfinished: None,
         }
     }
 

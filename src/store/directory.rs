@@ -330,7 +330,7 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
     if keys.is_empty() { none.to_string() } else { format!("one of {}", keys.join(", ")) }
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()

@@ -10,11 +10,13 @@
 //! ```
 //!
 //! The version changes whenever the encoding of a record does; older versions stay readable here.
+//! Version 1 has no [`Record::unfinished`] at the end.
 //! The checksum finds damage, not malice: a body that passes it is still checked field by field,
 //! and reading never allocates more than a small multiple of the bytes that are really there.
 
-use super::Record;
+use super::{Launch, Record};
 use crate::error::{Error, ErrorKind, Result};
+use crate::matrix::CommMatrix;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::Read;
@@ -23,7 +25,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -31,8 +33,38 @@ const LARGEST: u64 = 32 << 30;
 
 /// What the header says, once it has been checked.
 pub(super) struct Header {
+    version: u64,
     length: u64,
     checksum: u32,
+}
+
+/// A record of version 1.
+#[derive(Debug, Deserialize)]
+struct Version1 {
+    key: String,
+    program: String,
+    command: Vec<String>,
+    mpi: String,
+    recorded_at: u64,
+    matrix: CommMatrix,
+    launch: Launch,
+    baseline: Option<Launch>,
+}
+
+impl From<Version1> for Record {
+    fn from(old: Version1) -> Record {
+        Record {
+            key: old.key,
+            program: old.program,
+            command: old.command,
+            mpi: old.mpi,
+            recorded_at: old.recorded_at,
+            matrix: old.matrix,
+            launch: old.launch,
+            baseline: old.baseline,
+            unfinished: None,
+        }
+    }
 }
 
 /// The fields in front of the matrix: what a listing needs, without reading the rest.
@@ -71,8 +103,12 @@ pub fn decode(bytes: &[u8]) -> Result<Record> {
     if crc32fast::hash(body) != header.checksum {
         return Err(damaged("the checksum of the record does not match"));
     }
-    let (record, rest) = postcard::take_from_bytes::<Record>(body)
-        .map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
+    let decoded = match header.version {
+        1 => postcard::take_from_bytes::<Version1>(body).map(|(old, rest)| (old.into(), rest)),
+        _ => postcard::take_from_bytes::<Record>(body),
+    };
+    let (record, rest) =
+        decoded.map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
     if !rest.is_empty() {
         return Err(damaged("the record is followed by bytes that do not belong to it"));
     }
@@ -155,7 +191,7 @@ fn parse_header(bytes: &[u8]) -> Result<Header> {
     if version == 0 {
         return Err(damaged("the record has format version 0, which does not exist"));
     }
-    Ok(Header { length, checksum: checksum as u32 })
+    Ok(Header { version, length, checksum: checksum as u32 })
 }
 
 /// The little-endian number of `length` bytes at `start`.
@@ -195,6 +231,23 @@ mod tests {
     fn round_trip() {
         let record = sample("a", 5);
         assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+    }
+
+    #[test]
+    fn records_of_version_1_are_read() {
+        let mut record = sample("a", 5);
+        let written = encode(&record).unwrap();
+        // The last byte of the body says that the launch was finished; version 1 did not have it.
+        let body = &written[HEADER..written.len() - 1];
+        let mut bytes = seal(body);
+        bytes[8] = 1;
+        assert_eq!(decode(&bytes).unwrap(), record);
+        record.unfinished =
+            Some(super::super::Unfinished { missing: vec![4], ..Default::default() });
+        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+        record.unfinished =
+            Some(super::super::Unfinished { missing: vec![5], ..Default::default() });
+        assert!(decode(&encode(&record).unwrap()).is_err());
     }
 
     #[test]

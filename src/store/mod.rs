@@ -13,8 +13,9 @@ mod directory;
 mod file;
 mod identity;
 mod record;
+pub mod spill;
 
 pub use directory::{Entry, Store};
 pub use file::{MAGIC, VERSION, decode, encode, read_file};
 pub use identity::{Identity, build_id, identity, key_for};
-pub use record::{Launch, Record};
+pub use record::{Launch, Record, Unfinished};

@@ -22,6 +22,19 @@ pub struct Record {
     pub launch: Launch,
     /// The launch before it in the launcher's own order, kept for comparison with reordered ones.
     pub baseline: Option<Launch>,
+    /// Set if the launch did not come to its end, or not all of it is here.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// What there is to say about the record of a launch that did not reach MPI_Finalize.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// How it ended, in a few words.
+    pub how: String,
+    /// Tasks whose rows are missing, ascending.
+    pub missing: Vec<u32>,
+    /// What is missing, in words; empty if the matrix is whole up to the end.
+    pub lacks: Vec<String>,
 }
 
 /// One launch: its places, its order, and how it went.
@@ -56,6 +69,11 @@ pub struct Launch {
 }
 
 impl Record {
+    /// True unless rows of some tasks are missing.
+    pub fn has_all_tasks(&self) -> bool {
+        self.unfinished.as_ref().is_none_or(|u| u.missing.is_empty())
+    }
+
     /// What in this record contradicts itself, if anything: checked after reading a file, so that
     /// nobody who works on a record has to fear an index out of range.
     pub fn inconsistency(&self) -> Option<String> {
@@ -63,6 +81,10 @@ impl Record {
             return Some("the matrix has cells out of place".into());
         }
         let tasks = self.matrix.tasks();
+        let missing = self.unfinished.iter().flat_map(|u| &u.missing);
+        if let Some(task) = missing.copied().find(|&t| t as usize >= tasks) {
+            return Some(format!("task {task} is missing, but there are {tasks} tasks"));
+        }
         let launches = [Some(&self.launch), self.baseline.as_ref()];
         launches.into_iter().flatten().find_map(|launch| launch.inconsistency(tasks))
     }
@@ -137,6 +159,7 @@ pub(super) mod tests {
                 ..Launch::default()
             },
             baseline: None,
+            unfinished: None,
         }
     }
 

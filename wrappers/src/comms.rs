@@ -8,11 +8,13 @@
 use crate::abi::{Abi, Handle};
 use crate::counters::{self, Block};
 use crate::pmpi::pmpi;
+use crate::spill::{self, Region};
 use crate::thread::{self, Thread};
 use crate::world;
 use libc::{c_int, c_void};
 use parking_lot::{Mutex, RwLock};
 use rw::matrix::Kind;
+use rw::store::spill::layout::{self, Head};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -41,6 +43,18 @@ pub struct Communicator {
     tasks: Box<[AtomicU32]>,
     /// Ranks that neighbourhood collectives send to, asked for once.
     neighbours: OnceLock<Vec<c_int>>,
+    /// Rank r is task r: no table is needed to tell the tasks.
+    identity: bool,
+    /// The same table in the spill memory, from the first collective call on.
+    spilled: OnceLock<Option<Region>>,
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        if let Some(Some(region)) = self.spilled.take() {
+            spill::release(region);
+        }
+    }
 }
 
 /// Pointers to entries live in thread caches; they are dropped only by [`forget`].
@@ -110,6 +124,56 @@ impl Communicator {
                 slot.store(task, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Writes into the spill file who stands behind the ranks that `visit_ranks` names: those that
+    /// a collective call sends to.
+    pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
+        if !spill::has_file() {
+            return;
+        }
+        let table = *self.spilled.get_or_init(|| self.table());
+        let (Some(table), false) = (table, self.identity) else { return };
+        let mut ranks = Vec::new();
+        visit_ranks(&mut |rank| ranks.push(rank));
+        ranks.sort_unstable();
+        ranks.dedup();
+        let unknown: Vec<c_int> = ranks
+            .iter()
+            .filter(|&&r| {
+                self.tasks.get(r as usize).is_some_and(|t| t.load(Ordering::Relaxed) == UNKNOWN)
+            })
+            .map(|&r| r as c_int)
+            .collect();
+        if !unknown.is_empty() {
+            self.translate::<A>(&unknown);
+        }
+        for rank in ranks {
+            if let Some(task) = self.tasks.get(rank as usize) {
+                // SAFETY: the table in the region has as many elements of four bytes.
+                let place = unsafe { &*(table.body() as *const AtomicU32).add(rank as usize) };
+                place.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A region that describes this communicator, with the tasks that are known.
+    fn table(&self) -> Option<Region> {
+        let flags = [(self.inter, layout::INTER), (self.identity, layout::IDENTITY)];
+        let flags = flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1);
+        let head = Head {
+            tag: layout::tag::COMMUNICATOR,
+            number: self.number,
+            shape: [self.rank, self.local_size, self.size(), flags],
+            ..Head::default()
+        };
+        let count = if self.identity { 0 } else { self.tasks.len() };
+        spill::allocate(head, count, 4, |body| {
+            for (i, task) in self.tasks.iter().take(count).enumerate() {
+                // SAFETY: a new region with `count` elements of four bytes.
+                unsafe { *(body as *mut u32).add(i) = task.load(Ordering::Relaxed) };
+            }
+        })
     }
 
     /// Ranks that a neighbourhood collective on this communicator sends to, in order;
@@ -312,6 +376,8 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
             .map(|r| AtomicU32::new(if identity { r as u32 } else { UNKNOWN }))
             .collect(),
         neighbours: OnceLock::new(),
+        identity,
+        spilled: OnceLock::new(),
     }));
     // SAFETY: just made; it is dropped only by `forget`.
     let reference: &'static Communicator = unsafe { &*communicator };

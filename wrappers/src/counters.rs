@@ -4,12 +4,15 @@
 //! store even under MPI_THREAD_MULTIPLE. When a thread ends its block keeps its sums and is handed
 //! to the next new thread; sums over all blocks are the process's row of the matrix.
 //!
-//! Memory: 16 bytes per task and kind of traffic, mapped lazily and touched only where used.
+//! Memory: 16 bytes per task and kind of traffic that occurs, in the spill file where there is one
+//! (see [`crate::spill`]), so that the sums outlive the process.
 
+use crate::spill;
+use crate::spill_calls::Calls;
 use crate::thread::{self, Thread};
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
-use std::collections::HashMap;
+use rw::store::spill::layout::{self, Head};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes and messages to one task. Written by one thread, read by any.
@@ -37,29 +40,17 @@ impl Cell {
     }
 }
 
-/// Identifies one way of calling a collective: expanded into sends when the matrix is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CollectiveKey {
-    /// Number of the communicator (see [`crate::comms::Communicator::number`]).
-    pub communicator: u64,
-    pub operation: u32,
-    pub root: u32,
-    pub bytes: u64,
-    pub element: u32,
-    pub commutative: bool,
-    pub nonblocking: bool,
-}
-
 /// The counters of one thread at a time.
 #[derive(Debug)]
 pub struct Block {
     tasks: usize,
-    cells: [AtomicPtr<Cell>; 3],
+    /// By kind of traffic, and what was fetched.
+    cells: [AtomicPtr<Cell>; layout::ROWS],
     in_use: AtomicBool,
     /// The thread it belongs to, while in use.
     owner: AtomicPtr<Thread>,
     /// Calls of each collective, folded in when a communicator is freed or the job ends.
-    pub collectives: Mutex<HashMap<CollectiveKey, Box<AtomicU64>>>,
+    pub collectives: Mutex<Calls>,
 }
 
 static BLOCKS: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
@@ -83,7 +74,7 @@ impl Block {
             cells: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             in_use: AtomicBool::new(true),
             owner: AtomicPtr::new(std::ptr::null_mut()),
-            collectives: Mutex::new(HashMap::new()),
+            collectives: Mutex::new(Calls::default()),
         };
         block.row(Kind::PointToPoint)?;
         Some(Box::leak(Box::new(block)))
@@ -91,13 +82,19 @@ impl Block {
 
     /// The counters of one kind: `tasks + 1` cells, the last for peers outside the job's world.
     pub fn row(&self, kind: Kind) -> Option<&[Cell]> {
-        let slot = &self.cells[kind as usize];
+        self.cells_of(kind as usize)
+    }
+
+    fn cells_of(&self, row: usize) -> Option<&[Cell]> {
+        let slot = self.cells.get(row)?;
         let mut cells = slot.load(Ordering::Acquire);
         if cells.is_null() {
-            cells = map_cells(self.tasks + 1)?;
+            let head = Head { tag: layout::tag::ROW, number: row as u64, ..Head::default() };
+            let region = spill::allocate(head, self.tasks + 1, size_of::<Cell>(), |_| {})?;
+            cells = region.body() as *mut Cell;
             slot.store(cells, Ordering::Release);
         }
-        // SAFETY: mapped with this many cells, zero-initialised, never unmapped.
+        // SAFETY: a region of this many cells, zero-initialised, never unmapped.
         Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
     }
 
@@ -118,22 +115,13 @@ impl Block {
             row[(task as usize).min(self.tasks)].add(bytes, messages);
         }
     }
-}
 
-/// Anonymous zero pages for `count` cells; `None` if the system has none.
-fn map_cells(count: usize) -> Option<*mut Cell> {
-    // SAFETY: a fresh private mapping, checked before use.
-    let address = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            count * size_of::<Cell>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (address != libc::MAP_FAILED).then_some(address.cast())
+    /// Counts a message that was fetched from `task`, which the other side sent.
+    pub fn add_fetched(&self, task: u32, bytes: u64, messages: u64) {
+        if let Some(row) = self.cells_of(layout::FETCHED) {
+            row[(task as usize).min(self.tasks)].add(bytes, messages);
+        }
+    }
 }
 
 /// The calling thread's block, made or taken over at the first call; `None` while nothing is
@@ -233,10 +221,19 @@ pub fn for_each_thread(mut visit: impl FnMut(&Thread)) {
 /// This process's row of the matrix: `(task, traffic)` with traffic, ascending; peers outside the
 /// world are left out.
 pub fn row(kind: Kind) -> Vec<(u32, Traffic)> {
+    sums(kind as usize)
+}
+
+/// What this process fetched from each task, in the same form.
+pub fn fetched() -> Vec<(u32, Traffic)> {
+    sums(layout::FETCHED)
+}
+
+fn sums(row: usize) -> Vec<(u32, Traffic)> {
     let mut sums = vec![Traffic::default(); tasks()];
     for_each_block(|block| {
-        if !block.cells[kind as usize].load(Ordering::Acquire).is_null() {
-            for (sum, cell) in sums.iter_mut().zip(block.row(kind).unwrap_or_default()) {
+        if !block.cells[row].load(Ordering::Acquire).is_null() {
+            for (sum, cell) in sums.iter_mut().zip(block.cells_of(row).unwrap_or_default()) {
                 sum.add(cell.get());
             }
         }

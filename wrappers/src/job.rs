@@ -160,9 +160,10 @@ fn begin<A: Abi>() -> Option<()> {
             ));
         }
         let version = library_version::<A>();
-        if let Some((plan, kept)) =
+        if let Some((mut plan, kept)) =
             guarded(|| Some(plan::make(settings, job.size, &version, alike)))
         {
+            plan.job = kept.job(&plan, job.size);
             bytes = gather::encode(&plan).unwrap_or_default();
             keeper = Some(kept);
         }
@@ -188,6 +189,11 @@ fn begin<A: Abi>() -> Option<()> {
     }
     let replaced = replace_world::<A>(&job, &mut plan);
 
+    plan.job.model = config::model().name().into();
+    let order = keeper.as_ref().map(|keeper| keeper.order(&plan, places.as_ref()));
+    // Collective, and needed only for regular flushes.
+    let leads = plan.flush.is_some() && places::leads_node(&job);
+    guarded(|| crate::spill_job::start(settings, &plan, job.rank, job.size, order, leads));
     let comm = Some(comm.bits());
     watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper });
     if replaced {
@@ -420,7 +426,7 @@ fn finish<A: Abi>() -> Option<()> {
         counters::for_each_block(|block| {
             comms::for_each(|communicator| record::collective::fold::<A>(block, communicator));
         });
-        Some((Kind::ALL.map(counters::row), record::onesided::all_fetched()))
+        Some((Kind::ALL.map(counters::row), counters::fetched()))
     })
     .unwrap_or_default();
     counters::set_tasks(0);
@@ -442,12 +448,19 @@ fn finish<A: Abi>() -> Option<()> {
         });
         collected.incomplete |= added.is_none();
     });
+    // The counters of all stay on disk until the matrix is in the store.
+    let mut gathered = vec![1];
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;
+        gathered = vec![u8::from(!collected.incomplete)];
         guarded(|| {
+            keeper.forget_flushed(job.plan.job.id);
             keeper.keep(&job.plan, job.places.take(), collected, wall);
             Some(())
         });
+    }
+    if private.broadcast(&mut gathered) && gathered == [1] {
+        crate::spill_job::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.
     if let Some(comm) = world::replacement::<A>() {

@@ -43,6 +43,11 @@ mod references;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;
+mod spill;
+mod spill_calls;
+mod spill_file;
+mod spill_flush;
+mod spill_job;
 mod thread;
 mod trampoline;
 mod visible;

@@ -148,7 +148,7 @@ pub fn base_of(address: usize) -> Option<usize> {
 }
 
 /// File of the object that holds `address`.
-fn file_of(address: *mut c_void) -> String {
+pub fn file_of(address: *mut c_void) -> String {
     // SAFETY: dladdr fills the struct or fails; the file name is a C string owned by the loader.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();

@@ -52,9 +52,16 @@ pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
     crate::record::guarded(|| Some(assemble(&reports)))
 }
 
-/// Joins the processes of this node; its leader finds everybody's place.
-fn look_round<A: Abi>(job: &Private<A>) -> Report {
-    let alone = Report { leader: job.rank as u32, node: None };
+/// True in one process of each node; collective over `job`.
+pub fn leads_node<A: Abi>(job: &Private<A>) -> bool {
+    node_of(job).is_none_or(|node| {
+        crate::special::free::<A>(node.comm);
+        node.rank == 0
+    })
+}
+
+/// The processes of this node; collective over `job`.
+fn node_of<A: Abi>(job: &Private<A>) -> Option<Private<A>> {
     let mut comm = A::comm_null();
     // SAFETY: all processes of the job call this together.
     let code = unsafe {
@@ -67,9 +74,15 @@ fn look_round<A: Abi>(job: &Private<A>) -> Report {
         )
     };
     if code != 0 || comm == A::comm_null() || comm.bits() == 0 {
-        return alone;
+        return None;
     }
-    let Some(node) = Private::<A>::new(comm) else { return alone };
+    Private::<A>::new(comm)
+}
+
+/// Joins the processes of this node; its leader finds everybody's place.
+fn look_round<A: Abi>(job: &Private<A>) -> Report {
+    let alone = Report { leader: job.rank as u32, node: None };
+    let Some(node) = node_of(job) else { return alone };
     let mut leader = (job.rank as u32).to_le_bytes().to_vec();
     let _ = node.broadcast(&mut leader);
     let leader = leader.as_slice().try_into().map_or(job.rank as u32, u32::from_le_bytes);
@@ -91,7 +104,7 @@ fn look_round<A: Abi>(job: &Private<A>) -> Report {
         node: (node.rank == 0)
             .then(|| crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default()),
     };
-    crate::special::free::<A>(comm);
+    crate::special::free::<A>(node.comm);
     report
 }
 
@@ -137,7 +150,8 @@ fn affinity() -> Vec<u64> {
     Vec::new()
 }
 
-fn host_name() -> String {
+/// Name of this node.
+pub fn host_name() -> String {
     let mut name = [0u8; 256];
     // SAFETY: a buffer of this length; the last byte stays zero.
     let code = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };

@@ -8,7 +8,7 @@ use rw::decide;
 use rw::error::ErrorKind;
 use rw::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use rw::options::{self, Collectives, Settings};
-use rw::store::{self, Launch, Record, Store};
+use rw::store::{self, Launch, Record, Store, spill};
 use rw::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
@@ -27,6 +27,17 @@ pub enum Mode {
     Shuffle,
 }
 
+impl Mode {
+    /// The name as given in records.
+    fn name(self) -> &'static str {
+        match self {
+            Mode::Reorder => "reorder",
+            Mode::Shuffle => "shuffle",
+            _ => "record",
+        }
+    }
+}
+
 /// What rank 0 tells everybody.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
@@ -35,6 +46,10 @@ pub struct Plan {
     pub logical: bool,
     /// Process of each task; empty while every task is on its own launcher rank.
     pub process_of_task: Vec<u32>,
+    /// What spill files say of this job.
+    pub job: spill::Job,
+    /// How often the matrix so far goes into the store.
+    pub flush: Option<Duration>,
 }
 
 impl Plan {
@@ -126,6 +141,8 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         mode: Mode::Record,
         logical: settings.collectives == Collectives::Logical,
         process_of_task: Vec::new(),
+        job: spill::Job::default(),
+        flush: settings.flush,
     };
     let reorders =
         settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
@@ -190,6 +207,12 @@ fn open_store(settings: &Settings) -> Option<Store> {
     }
 }
 
+/// The full path of a store.
+fn absolute(store: &Store) -> String {
+    let path = store.directory();
+    std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+}
+
 /// A permutation that depends on the seed only; fixed tasks stay.
 fn shuffled(size: usize, settings: &Settings) -> Vec<u32> {
     let movable: Vec<u32> = (0..size as u32).filter(|t| !settings.fix.contains(t)).collect();
@@ -217,6 +240,8 @@ impl Keeper {
         let Some(store) = &self.store else { return false };
         match store.load(&self.key) {
             Ok(None) => false,
+            // Rows are missing: better to record anew.
+            Ok(Some(record)) if record.matrix.tasks() == size && !record.has_all_tasks() => false,
             Ok(Some(record)) if record.matrix.tasks() == size => {
                 self.before = Some(record);
                 true
@@ -245,6 +270,48 @@ impl Keeper {
                 }
                 false
             }
+        }
+    }
+
+    /// What this job's spill files say, in `mode` and with collectives expanded by `model`.
+    pub fn job(&self, plan: &Plan, tasks: usize) -> spill::Job {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let mut id =
+            now.as_ref().map_or(0, |d| d.as_nanos() as u64) ^ u64::from(std::process::id()) << 40;
+        // SAFETY: a buffer of this length; what is not filled stays the time.
+        unsafe { libc::getrandom((&raw mut id).cast(), size_of::<u64>(), libc::GRND_NONBLOCK) };
+        spill::Job {
+            id,
+            tasks: tasks as u32,
+            key: self.key.clone(),
+            program: self.program.clone(),
+            command: self.command.clone(),
+            mpi: self.mpi.clone(),
+            mode: plan.mode.name().into(),
+            model: crate::config::model().name().into(),
+            store: self.store.as_ref().map_or(String::new(), absolute),
+            started_at: now.map_or(0, |d| d.as_secs()),
+        }
+    }
+
+    /// What the spill file of process 0 says of the order and the places.
+    pub fn order(&self, plan: &Plan, places: Option<&Places>) -> spill::Order {
+        let places = places.cloned().unwrap_or_default();
+        spill::Order {
+            process_of_task: plan.process_of_task.clone(),
+            node_of_process: places.node_of_process,
+            node_names: places.node_names,
+            place_of_process: places.place_of_process,
+            level_costs: places.level_costs,
+            level_names: places.level_names,
+            decision: self.decision.clone(),
+        }
+    }
+
+    /// Removes what a flush of this job left in the store.
+    pub fn forget_flushed(&self, job: u64) {
+        if let Some(store) = &self.store {
+            spill::Waiting::of(store).remove(job);
         }
     }
 
@@ -310,7 +377,7 @@ impl Keeper {
         if collected.incomplete {
             message::line(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory \
-                 there); nothing is stored",
+                 there); nothing is stored; try: rankweave recover",
             );
             return;
         }
@@ -328,12 +395,7 @@ impl Keeper {
             None => (places.node_of_process, places.node_names),
         };
         let mut launch = Launch {
-            mode: match plan.mode {
-                Mode::Reorder => "reorder",
-                Mode::Shuffle => "shuffle",
-                _ => "record",
-            }
-            .into(),
+            mode: plan.mode.name().into(),
             process_of_task: plan.process_of_task.clone(),
             node_of_process: nodes,
             node_names: names,
@@ -367,6 +429,7 @@ impl Keeper {
             matrix,
             launch,
             baseline,
+            unfinished: None,
         };
         if let Some(store) = &self.store
             && let Err(error) = store.save(&record)

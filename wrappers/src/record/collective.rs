@@ -4,16 +4,18 @@
 
 use crate::abi::{Abi, Handle};
 use crate::comms::{self, Communicator};
-use crate::counters::{self, Block, CollectiveKey};
+use crate::counters::{self, Block};
 use crate::datatypes;
 use crate::pmpi::pmpi;
 use crate::record::later::{Plan, Step};
 use crate::record::{Counts, Types, guarded};
+use crate::spill_calls::CollectiveKey;
 use crate::thread::{self, Thread};
 use crate::world;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::matrix::collectives::{self, Call, InterRoot, Model, Operation};
+use rw::store::spill::layout::{self, Entry};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a recorded call goes.
@@ -23,9 +25,6 @@ pub enum Out<'p> {
     /// Planned: counted at every start of a persistent request.
     Later(&'p mut Plan),
 }
-
-/// Ways of calling kept per thread; further ones are expanded at every call.
-const MOST_KEYS: usize = 4096;
 
 /// A collective in which every block has `bytes` bytes.
 #[inline]
@@ -107,7 +106,8 @@ fn slow<A: Abi>(
                 commutative,
                 nonblocking,
             };
-            if !remember(thread, block, key, packed(operation, nonblocking, root)) {
+            let what = packed(operation, nonblocking, root);
+            if !remember::<A>(thread, block, communicator, key, &call, what) {
                 expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
                     block.add(Kind::Collective, task, bytes, messages);
                 });
@@ -119,12 +119,29 @@ fn slow<A: Abi>(
 
 /// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
 /// calling to keep another one.
-fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u64) -> bool {
-    let mut table = block.collectives.lock();
-    if table.len() >= MOST_KEYS && !table.contains_key(&key) {
-        return false;
-    }
-    let calls = table.entry(key).or_insert_with(|| Box::new(AtomicU64::new(0)));
+fn remember<A: Abi>(
+    thread: &Thread,
+    block: &'static Block,
+    communicator: &Communicator,
+    key: CollectiveKey,
+    call: &Call,
+    what: u64,
+) -> bool {
+    let known = block.collectives.lock().get(&key);
+    let calls = match known {
+        Some(calls) => calls,
+        None => {
+            // Should the process not come to its end, the file has to say who is sent to.
+            communicator.reveal::<A>(|visit| {
+                sends::<A>(communicator, call, call.root as c_int, None, &mut |r, _, _| visit(r));
+            });
+            let entry = spilled::<A>(communicator, &key);
+            match block.collectives.lock().get_or_add(key, &entry) {
+                Some(calls) => calls,
+                None => return false,
+            }
+        }
+    };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
     thread.collective.store(what, Ordering::Relaxed);
@@ -133,20 +150,34 @@ fn remember(thread: &Thread, block: &'static Block, key: CollectiveKey, what: u6
     true
 }
 
+/// What stands for a way of calling in the spill file.
+fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
+    let flags = [(key.commutative, layout::COMMUTATIVE), (key.nonblocking, layout::NONBLOCKING)];
+    Entry {
+        communicator: communicator.number,
+        bytes: key.bytes,
+        operation: key.operation,
+        root: match key.root as c_int {
+            root if !communicator.inter || root >= 0 => root as u32,
+            root if root == A::ROOT => layout::ROOT_MYSELF,
+            _ => layout::ROOT_OWN_GROUP,
+        },
+        element: key.element,
+        flags: flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1),
+    }
+}
+
 /// Expands what `block` counted on `communicator` and forgets it.
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
     // Another thread's cells are its own to write: what it counted is added to the caller's.
     let Some(adder) = counters::mine_for_sums() else { return };
-    let mut mine = Vec::new();
-    block.collectives.lock().retain(|key, calls| {
-        let keep = key.communicator != communicator.number;
-        if !keep {
-            mine.push((*key, calls.load(Ordering::Relaxed)));
-        }
-        keep
-    });
-    for (key, times) in mine {
+    let counted = block.collectives.lock().of(communicator.number);
+    if counted.is_empty() {
+        return;
+    }
+    crate::spill::folding(communicator.number);
+    for (key, times) in counted {
         let Some(&operation) = Operation::ALL.get(key.operation as usize) else { continue };
         let call = Call {
             operation,
@@ -167,6 +198,8 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
             );
         });
     }
+    block.collectives.lock().forget(communicator.number);
+    crate::spill::folding(0);
 }
 
 /// The messages of one call, as `(task, bytes, messages)`.
@@ -177,9 +210,19 @@ fn expand<A: Abi>(
     blocks: Option<&collectives::Blocks>,
     visit: &mut dyn FnMut(u32, u64, u64),
 ) {
-    let mut to_task = |rank: u32, bytes: u64, messages: u64| {
+    sends::<A>(communicator, call, root, blocks, &mut |rank, bytes, messages| {
         visit(communicator.task::<A>(rank), bytes, messages);
-    };
+    });
+}
+
+/// The messages of one call, as `(rank, bytes, messages)`.
+fn sends<A: Abi>(
+    communicator: &Communicator,
+    call: &Call,
+    root: c_int,
+    blocks: Option<&collectives::Blocks>,
+    visit: &mut dyn FnMut(u32, u64, u64),
+) {
     let own = call.bytes;
     let equal = move |_| own;
     let blocks = blocks.unwrap_or(&equal);
@@ -193,9 +236,9 @@ fn expand<A: Abi>(
         } else {
             InterRoot::Remote(root as u32)
         };
-        collectives::sends_inter(call, root, communicator.size(), blocks, &mut to_task);
+        collectives::sends_inter(call, root, communicator.size(), blocks, visit);
     } else {
-        collectives::sends_blocks(model::<A>(), call, blocks, &mut to_task);
+        collectives::sends_blocks(model::<A>(), call, blocks, visit);
     }
 }
 

@@ -12,8 +12,8 @@ use crate::record::guarded;
 use crate::thread;
 use crate::world;
 use libc::{c_int, c_void};
-use parking_lot::{Mutex, RwLock};
-use rw::matrix::{Kind, Traffic};
+use parking_lot::RwLock;
+use rw::matrix::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -21,8 +21,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// Task of each rank of a window's group.
 static WINDOWS: RwLock<Option<HashMap<u64, Arc<[u32]>>>> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
-/// What was fetched, by the task it came from.
-static FETCHED: Mutex<Option<HashMap<u32, Traffic>>> = Mutex::new(None);
 
 /// Makes the keyval whose delete callback tells that a window is gone.
 pub fn start<A: Abi>() {
@@ -120,23 +118,10 @@ fn sent<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {
 
 fn fetched<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {
     guarded(|| {
-        let _ = counters::mine()?;
-        let task = target::<A>(win, rank)?;
-        let mut all = FETCHED.lock();
-        all.get_or_insert_default().entry(task).or_default().add(Traffic { bytes, messages: 1 });
+        let block = counters::mine()?;
+        block.add_fetched(target::<A>(win, rank)?, bytes, 1);
         Some(())
     });
-}
-
-/// What was fetched from each task, for the gathering of rows.
-pub fn all_fetched() -> Vec<(u32, Traffic)> {
-    let mut all: Vec<_> = FETCHED
-        .lock()
-        .as_ref()
-        .map(|m| m.iter().map(|(&k, &v)| (k, v)).collect())
-        .unwrap_or_default();
-    all.sort_unstable_by_key(|e: &(u32, Traffic)| e.0);
-    all
 }
 
 fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {

@@ -1,0 +1,71 @@
+//! What a spill file says about its process and its job.
+
+use serde::{Deserialize, Serialize};
+
+/// What all processes of a job have in common.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// A random number of this job.
+    pub id: u64,
+    /// Number of tasks.
+    pub tasks: u32,
+    /// Key of the record.
+    pub key: String,
+    /// Path of the executable.
+    pub program: String,
+    /// Its arguments, the program's own name first.
+    pub command: Vec<String>,
+    /// First line of MPI_Get_library_version.
+    pub mpi: String,
+    /// Mode of the launch.
+    pub mode: String,
+    /// Name of the model that expands collectives.
+    pub model: String,
+    /// Directory of the store that process 0 uses; empty if it has none.
+    pub store: String,
+    /// When the job started, seconds since 1970-01-01 UTC.
+    pub started_at: u64,
+}
+
+/// Where the tasks are, as far as process 0 knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Process of each task; empty in the launcher's order.
+    pub process_of_task: Vec<u32>,
+    /// Node of each process; empty when not known.
+    pub node_of_process: Vec<u32>,
+    /// Name of each node.
+    pub node_names: Vec<String>,
+    /// Path of each process below its node; empty when not known.
+    pub place_of_process: Vec<Vec<u32>>,
+    /// Distance at each level.
+    pub level_costs: Vec<u64>,
+    /// Name of each level.
+    pub level_names: Vec<String>,
+    /// What was decided.
+    pub decision: String,
+}
+
+/// The description in a spill file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The job.
+    pub job: Job,
+    /// Task of this process.
+    pub task: u32,
+    /// Launcher rank of this process.
+    pub process: u32,
+    /// Its number in the operating system.
+    pub pid: u32,
+    /// Name of its node.
+    pub host: String,
+    /// In the file of process 0.
+    pub order: Option<Order>,
+}
+
+impl About {
+    /// The bytes that stand in the file.
+    pub fn encode(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,369 @@
+//! Jobs that did not come to their end: what is left of them, and putting it into the store.
+
+use super::about::Job;
+use super::join::{best_of, join};
+use super::part::Part;
+use super::scan::{Found, State, scan};
+use super::waiting::Waiting;
+use crate::error::{Error, Result};
+use crate::store::{Record, Store};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What is left of a job.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// The job.
+    pub job: Job,
+    /// Spill files on this node.
+    pub files: Vec<PathBuf>,
+    /// Their size in bytes.
+    pub size: u64,
+    /// Parts read from these files.
+    local: Vec<Part>,
+    /// One part for each task, those that waited in the store included.
+    parts: Vec<Part>,
+    /// Processes that live and count on.
+    pub running: usize,
+}
+
+/// A file that cannot be read.
+#[derive(Debug)]
+pub struct Stray {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why.
+    pub error: Error,
+    /// Whether its process lives.
+    pub running: bool,
+}
+
+/// How far [`Unfinished::recover`] may go.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Choice {
+    /// Leave the files where they are.
+    pub keep: bool,
+    /// Put the record into the store even in place of a better one.
+    pub force: bool,
+}
+
+/// What came of recovering a job.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The record; its `unfinished` says what is missing.
+    pub record: Record,
+    /// Where it was saved; `None` if a better record is there already.
+    pub saved: Option<PathBuf>,
+    /// The parts that wait in the store for those of other nodes.
+    pub waiting: Option<PathBuf>,
+}
+
+/// All that is left of jobs of `user` in `directories` and in the store, by the time they started,
+/// and files that cannot be read. A directory that cannot be read is passed over, with its error at
+/// the end.
+pub fn collect(
+    directories: &[PathBuf],
+    store: Option<&Store>,
+    user: u32,
+) -> (Vec<Unfinished>, Vec<Stray>, Vec<Error>) {
+    let mut jobs: BTreeMap<u64, Unfinished> = BTreeMap::new();
+    let (mut strays, mut errors) = (Vec::new(), Vec::new());
+    for directory in directories {
+        match scan(directory, user) {
+            Ok(found) => found.into_iter().for_each(|file| add(&mut jobs, &mut strays, file)),
+            Err(error) => errors.push(error),
+        }
+    }
+    // The job's own store has what other nodes left, unless another was asked for.
+    let stores: Vec<Store> = match store {
+        Some(store) => vec![store.clone()],
+        None => {
+            let mut paths: Vec<&str> = jobs.values().map(|j| j.job.store.as_str()).collect();
+            paths.sort_unstable();
+            paths.dedup();
+            let own = Store::default_dir().ok().map(Store::open);
+            paths.into_iter().filter(|p| !p.is_empty()).map(Store::open).chain(own).collect()
+        }
+    };
+    for waiting in stores.iter().map(Waiting::of) {
+        for (id, path) in waiting.files(None) {
+            match waiting.load(&path) {
+                Ok(parts) => {
+                    for part in parts.into_iter().filter(|p| p.about.job.id == id) {
+                        entry(&mut jobs, &part.about.job).parts.push(part);
+                    }
+                }
+                Err(error) => strays.push(Stray { path, error, running: false }),
+            }
+        }
+    }
+    let mut jobs: Vec<Unfinished> = jobs.into_values().collect();
+    for job in &mut jobs {
+        let mut parts = std::mem::take(&mut job.parts);
+        parts.extend(job.local.iter().cloned());
+        parts.retain(|p| p.about.job == job.job);
+        job.parts = best_of(parts);
+    }
+    jobs.sort_by_key(|j| (j.job.started_at, j.job.id));
+    (jobs, strays, errors)
+}
+
+fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &Job) -> &'j mut Unfinished {
+    jobs.entry(job.id).or_insert_with(|| Unfinished {
+        job: job.clone(),
+        files: Vec::new(),
+        size: 0,
+        local: Vec::new(),
+        parts: Vec::new(),
+        running: 0,
+    })
+}
+
+fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: Found) {
+    let running = file.state == State::Running;
+    match file.part {
+        Err(error) => strays.push(Stray { path: file.path, error, running }),
+        Ok(part) => {
+            let job = entry(jobs, &part.about.job);
+            job.running += usize::from(running);
+            job.files.push(file.path);
+            job.size += file.size;
+            job.local.push(part);
+        }
+    }
+}
+
+impl Unfinished {
+    /// Number of tasks that something is left of.
+    pub fn found(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How it ended, for a sentence about the program.
+    pub fn how(&self) -> &'static str {
+        if self.running > 0 {
+            "was still running"
+        } else if self.local.is_empty() {
+            "did not reach MPI_Finalize"
+        } else {
+            match self.local.iter().filter(|p| p.said_end).count() {
+                0 => "was killed or aborted",
+                all if all == self.local.len() => "exited without MPI_Finalize",
+                _ => "exited in some processes without MPI_Finalize, and was killed in others",
+            }
+        }
+    }
+
+    /// Makes a record of the parts and puts it into `store`. If tasks are missing, the parts of this
+    /// node (`host`) also wait in the store for the others. Then the spill files are removed, unless
+    /// the job still runs or the choice says otherwise.
+    ///
+    /// A record that is in the store stays if it is whole and this one is not, or if it was recorded
+    /// after this job had started; the files then stay too, unless they wait in the store.
+    pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Outcome> {
+        let mut record = join(&self.parts, self.how(), now)?.record;
+        let before = store.load(&record.key).unwrap_or_default();
+        let better = before.as_ref().is_some_and(|before| self.loses_to(&record, before));
+        record.baseline = before.and_then(|before| {
+            if record.launch.mode == "record" {
+                None
+            } else if before.launch.is_reordered() {
+                before.baseline
+            } else {
+                Some(before.launch)
+            }
+        });
+        if record
+            .baseline
+            .as_ref()
+            .is_some_and(|b| b.inconsistency(record.matrix.tasks()).is_some())
+        {
+            record.baseline = None;
+        }
+        let saved = match better && !choice.force {
+            true => None,
+            false => Some(store.save(&record)?),
+        };
+        let waiting = Waiting::of(store);
+        let whole = record.has_all_tasks();
+        let kept = match !whole && !self.local.is_empty() {
+            true => Some(waiting.keep(host, &self.local)?),
+            false => None,
+        };
+        if self.running == 0 && !choice.keep && (saved.is_some() || kept.is_some()) {
+            self.remove_files();
+            if whole {
+                waiting.remove(self.job.id);
+            }
+        }
+        Ok(Outcome { record, saved, waiting: kept })
+    }
+
+    /// True if the record in the store is to stay.
+    fn loses_to(&self, record: &Record, before: &Record) -> bool {
+        let same_job = before.unfinished.is_some() && before.recorded_at >= self.job.started_at;
+        let newer = before.recorded_at > self.job.started_at && !same_job;
+        newer || (!record.has_all_tasks() && before.has_all_tasks())
+    }
+
+    /// Removes the spill files. A failure leaves a file that is found again.
+    pub fn remove_files(&self) {
+        for file in &self.files {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
+    /// Removes everything that is left of the job, here and in the store.
+    pub fn discard(&self, store: &Store) {
+        self.remove_files();
+        Waiting::of(store).remove(self.job.id);
+    }
+
+    /// The store that the job used, unless another is asked for.
+    pub fn store(&self, asked: Option<&Store>) -> Result<Store> {
+        match asked {
+            Some(store) => Ok(store.clone()),
+            None if !self.job.store.is_empty() => Ok(Store::open(Path::new(&self.job.store))),
+            None => Store::default_dir().map(Store::open),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Traffic;
+    use crate::store::spill::{About, layout};
+
+    const ME: &str = "n1";
+
+    fn user() -> u32 {
+        // SAFETY: no preconditions.
+        unsafe { libc::geteuid() }
+    }
+
+    /// Writes the spill file of one task, which sent `messages` to the next.
+    fn spill(directory: &Path, id: u64, task: u32, messages: u64) -> PathBuf {
+        let job = Job {
+            id,
+            tasks: 3,
+            key: "k".into(),
+            mode: "record".into(),
+            model: "logical".into(),
+            started_at: 100,
+            ..Job::default()
+        };
+        let about = About { job, task, process: task, host: ME.into(), ..About::default() };
+        let mut bytes = layout::header(&about.encode());
+        bytes.resize(bytes.len().next_multiple_of(layout::ALIGN), 0);
+        let head = layout::Head { tag: 1, length: 128, count: 4, ..Default::default() };
+        bytes.extend(head.to_bytes());
+        let mut cells = [[0u64; 2]; 4];
+        cells[(task as usize + 1) % 3] = [8 * messages, messages];
+        bytes.extend(cells.iter().flatten().flat_map(|n| n.to_ne_bytes()));
+        let path = directory.join(layout::file_name(user(), id, task, 1));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    struct Place {
+        _dir: tempfile::TempDir,
+        spills: PathBuf,
+        store: Store,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let dir = tempfile::tempdir().unwrap();
+            let spills = dir.path().join("spills");
+            std::fs::create_dir(&spills).unwrap();
+            Place { spills, store: Store::open(dir.path().join("store")), _dir: dir }
+        }
+
+        fn one(&self) -> Unfinished {
+            let (mut jobs, strays, errors) =
+                collect(std::slice::from_ref(&self.spills), Some(&self.store), user());
+            assert!(strays.is_empty() && errors.is_empty(), "{strays:?} {errors:?}");
+            assert_eq!(jobs.len(), 1);
+            jobs.remove(0)
+        }
+
+        fn left(&self) -> usize {
+            std::fs::read_dir(&self.spills).unwrap().count()
+        }
+    }
+
+    #[test]
+    fn a_whole_job_becomes_a_record_and_its_files_go() {
+        let place = Place::new();
+        for task in 0..3 {
+            spill(&place.spills, 7, task, 5);
+        }
+        let kept = Choice { keep: true, ..Choice::default() };
+        place.one().recover(&place.store, ME, kept, 200).unwrap();
+        assert_eq!(place.left(), 3);
+        let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();
+        assert!(outcome.saved.is_some() && outcome.waiting.is_none());
+        let record = place.store.load("k").unwrap().unwrap();
+        assert_eq!(record, outcome.record);
+        assert_eq!(record.matrix.sum().get(2, 0), Traffic { bytes: 40, messages: 5 });
+        assert_eq!(place.left(), 0);
+    }
+
+    #[test]
+    fn parts_of_other_nodes_wait_in_the_store() {
+        let place = Place::new();
+        spill(&place.spills, 7, 0, 5);
+        let outcome = place.one().recover(&place.store, "a", Choice::default(), 200).unwrap();
+        assert!(outcome.saved.is_some() && outcome.waiting.is_some());
+        assert!(!place.store.load("k").unwrap().unwrap().has_all_tasks());
+        assert_eq!(place.left(), 0);
+        spill(&place.spills, 7, 1, 5);
+        spill(&place.spills, 7, 2, 5);
+        let job = place.one();
+        assert_eq!((job.found(), job.files.len()), (3, 2));
+        job.recover(&place.store, "b", Choice::default(), 201).unwrap();
+        let record = place.store.load("k").unwrap().unwrap();
+        assert!(record.has_all_tasks());
+        assert_eq!(record.matrix.sum().pairs(), 3);
+        assert!(Waiting::of(&place.store).files(None).is_empty());
+    }
+
+    #[test]
+    fn better_records_stay() {
+        let place = Place::new();
+        for task in 0..3 {
+            spill(&place.spills, 7, task, 5);
+        }
+        // A whole record of before the job is replaced, one of after it is not.
+        let mut other =
+            place.one().recover(&place.store, ME, Choice::default(), 50).unwrap().record;
+        other.unfinished = None;
+        place.store.save(&other).unwrap();
+        spill(&place.spills, 8, 0, 1);
+        let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();
+        assert!(outcome.saved.is_none() && outcome.waiting.is_some());
+        assert!(place.store.load("k").unwrap().unwrap().unfinished.is_none());
+        spill(&place.spills, 8, 1, 1);
+        spill(&place.spills, 8, 2, 1);
+        other.recorded_at = 150;
+        place.store.save(&other).unwrap();
+        let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();
+        assert!(outcome.saved.is_none());
+        assert_eq!(place.left(), 2, "what is not in the store stays");
+        let force = Choice { force: true, ..Choice::default() };
+        assert!(place.one().recover(&place.store, ME, force, 200).unwrap().saved.is_some());
+        assert_eq!(place.left(), 0);
+    }
+
+    #[test]
+    fn discarding_removes_everything() {
+        let place = Place::new();
+        spill(&place.spills, 7, 0, 5);
+        let keep = Choice { keep: true, ..Choice::default() };
+        place.one().recover(&place.store, ME, keep, 200).unwrap();
+        place.one().discard(&place.store);
+        let (jobs, ..) = collect(&[place.spills.clone()], Some(&place.store), user());
+        assert!(jobs.is_empty() && place.left() == 0);
+    }
+}

@@ -1,0 +1,202 @@
+//! Finds spill files in a directory that others can write to as well.
+
+use super::layout;
+use super::part::Part;
+use super::read::read;
+use crate::error::{Error, ErrorKind, Result};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Age from which a file without a header is what a process left that was killed while making it.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// Whether the process behind a file lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It does, and counts on.
+    Running,
+    /// It does not.
+    Ended,
+}
+
+/// A spill file.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Job in its name.
+    pub job: u64,
+    /// Process (launcher rank) in its name.
+    pub process: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// Whether its process lives.
+    pub state: State,
+    /// What is in it, or why it cannot be read.
+    pub part: Result<Part>,
+}
+
+/// The directories where the library puts spill files, in its order: the one that was asked for, or
+/// memory and the usual places for temporary files.
+pub fn candidates(asked: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(asked) = asked {
+        return vec![asked.into()];
+    }
+    let temporary = std::env::var_os("TMPDIR").filter(|d| !d.is_empty()).map(PathBuf::from);
+    let mut directories = vec![PathBuf::from("/dev/shm")];
+    directories.extend(temporary);
+    directories.push("/tmp".into());
+    let mut unique: Vec<PathBuf> = Vec::new();
+    for directory in directories {
+        if !unique.contains(&directory) {
+            unique.push(directory);
+        }
+    }
+    unique
+}
+
+/// The spill files of `user` in a directory, by job and process. Files of others, links and whatever
+/// else has such a name are passed over. A directory that does not exist is empty.
+pub fn scan(directory: &Path, user: u32) -> Result<Vec<Found>> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("cannot look for spill files", directory, &e)),
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some((owner, job, process, _)) = name.to_str().and_then(layout::parse_name) else {
+            continue;
+        };
+        if owner == user
+            && let Some(file) = look_at(&entry.path(), user, job, process)
+        {
+            found.push(file);
+        }
+    }
+    found.sort_by(|a, b| (a.job, a.process, &a.path).cmp(&(b.job, b.process, &b.path)));
+    Ok(found)
+}
+
+fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<Found> {
+    // Neither a link nor a pipe of somebody else is followed or waited for.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    if !meta.is_file() || meta.uid() != user {
+        return None;
+    }
+    let state = state_of(&file);
+    let part = read_file(&file).and_then(|part| {
+        if part.about.job.id == job && part.about.process == process {
+            Ok(part)
+        } else {
+            Err(Error::new(ErrorKind::Format, "the file does not belong to its name"))
+        }
+    });
+    let young =
+        || meta.modified().ok().and_then(|m| m.elapsed().ok()).is_none_or(|a| a < ABANDONED);
+    if part.is_err() && state == State::Ended && young() {
+        // Being made right now.
+        return None;
+    }
+    let part = part.map_err(|e| e.at(path.display()));
+    Some(Found { path: path.into(), job, process, size: meta.len(), state, part })
+}
+
+/// The library locks the file and maps it; the lock lasts as long as the mapping does, whatever ends
+/// it, and is seen from every container of the node.
+fn state_of(file: &File) -> State {
+    match file.try_lock_shared() {
+        // Let go when the file is closed, after reading.
+        Ok(()) => State::Ended,
+        Err(std::fs::TryLockError::WouldBlock) => State::Running,
+        // A file system without locks: what is asked for explicitly is taken.
+        Err(std::fs::TryLockError::Error(_)) => State::Ended,
+    }
+}
+
+fn read_file(file: &File) -> Result<Part> {
+    let failed =
+        |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot read the spill file: {e}"));
+    let mut bytes = Vec::new();
+    let mut file = file;
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    read(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::spill::{About, Job};
+
+    fn user() -> u32 {
+        // SAFETY: no preconditions.
+        unsafe { libc::geteuid() }
+    }
+
+    fn file(job: u64, process: u32) -> (String, Vec<u8>) {
+        let job = Job { id: job, tasks: 4, model: "logical".into(), ..Job::default() };
+        let about = About { task: process, process, job, ..About::default() };
+        let name = layout::file_name(user(), about.job.id, process, 1);
+        (name, layout::header(&about.encode()))
+    }
+
+    #[test]
+    fn finds_own_files_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        for (job, process) in [(2, 1), (1, 3), (1, 0)] {
+            let (name, content) = file(job, process);
+            std::fs::write(dir.path().join(name), content).unwrap();
+        }
+        let (name, content) = file(9, 0);
+        std::fs::write(dir.path().join("elsewhere"), content).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), dir.path().join(name)).unwrap();
+        std::fs::create_dir(dir.path().join(layout::file_name(user(), 8, 0, 1))).unwrap();
+        std::fs::write(dir.path().join(layout::file_name(user() + 1, 1, 1, 1)), "x").unwrap();
+        let found = scan(dir.path(), user()).unwrap();
+        let names: Vec<(u64, u32)> = found.iter().map(|f| (f.job, f.process)).collect();
+        assert_eq!(names, [(1, 0), (1, 3), (2, 1)]);
+        assert!(found.iter().all(|f| f.part.is_ok() && f.state == State::Ended));
+        assert!(scan(&dir.path().join("absent"), user()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_lock_means_that_the_process_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let (name, content) = file(1, 2);
+        let path = dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let held = File::open(&path).unwrap();
+        held.lock().unwrap();
+        assert_eq!(scan(dir.path(), user()).unwrap()[0].state, State::Running);
+        drop(held);
+        assert_eq!(scan(dir.path(), user()).unwrap()[0].state, State::Ended);
+    }
+
+    #[test]
+    fn a_file_without_a_header_is_left_to_its_maker_for_a_while() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(layout::file_name(user(), 1, 0, 1));
+        std::fs::write(&path, [0; 4096]).unwrap();
+        assert!(scan(dir.path(), user()).unwrap().is_empty());
+        let old = std::time::SystemTime::now() - 2 * ABANDONED;
+        File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert!(scan(dir.path(), user()).unwrap()[0].part.is_err());
+    }
+
+    #[test]
+    fn a_name_that_lies_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, content) = file(1, 2);
+        let path = dir.path().join(layout::file_name(user(), 1, 3, 1));
+        std::fs::write(&path, content).unwrap();
+        let old = std::time::SystemTime::now() - 2 * ABANDONED;
+        File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert!(scan(dir.path(), user()).unwrap()[0].part.is_err());
+    }
+}

@@ -1,0 +1,303 @@
+//! A flush: the matrix so far goes into the store while the program runs.
+//!
+//! The spill files of a node always hold everything, so that nothing has to be done to them; a flush
+//! starts `rankweave recover --running`, which reads those of this job and writes into the store
+//! what they hold. A process of its own because a signal may come in the middle of anything: the
+//! handler makes system calls and nothing else. The command is started without copying this process
+//! (a copy would cost memory and disturb registered network buffers), is no child of the program
+//! (which would get SIGCHLD for it), and has no part in its standard streams.
+
+use crate::spill;
+use rw::options::Settings;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::time::Duration;
+
+/// Bytes of a stack on which the command is started.
+const STACK: usize = 32 << 10;
+
+/// What is needed to start the command, made beforehand.
+#[derive(Debug)]
+struct Start {
+    /// Files that may be the command.
+    files: Vec<CString>,
+    /// Its arguments, and pointers to them with a null pointer at the end.
+    _arguments: Vec<CString>,
+    pointers: Vec<*const libc::c_char>,
+    /// Tops of two stacks.
+    stacks: [usize; 2],
+}
+
+static START: AtomicPtr<Start> = AtomicPtr::new(std::ptr::null_mut());
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// The signal that is handled, 0 = none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// Makes flushes of job `id` possible: on a signal, and every `every` in the process that `leads`
+/// its node.
+pub fn start(
+    settings: &Settings,
+    id: u64,
+    store: &str,
+    every: Option<Duration>,
+    leads: bool,
+) -> Option<()> {
+    let directory = spill::directory()?;
+    if store.is_empty() {
+        return None;
+    }
+    let id = format!("{id:016x}");
+    let words = ["rankweave", "recover", "--running", "--job", &id, "--store", store];
+    let mut arguments: Vec<CString> = words.iter().filter_map(|w| CString::new(*w).ok()).collect();
+    arguments.push(CString::new(directory.as_os_str().as_bytes()).ok()?);
+    let mut pointers: Vec<_> = arguments.iter().map(|a| a.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    let stack =
+        || Box::leak(vec![0u128; STACK / 16].into_boxed_slice()).as_ptr_range().end as usize;
+    let start = Start {
+        files: commands()
+            .iter()
+            .filter_map(|c| CString::new(c.as_os_str().as_bytes()).ok())
+            .collect(),
+        _arguments: arguments,
+        pointers,
+        stacks: [stack(), stack()],
+    };
+    START.store(Box::leak(Box::new(start)), Ordering::Release);
+    if let Some(signal) = settings.flush_signal {
+        handle(signal);
+    }
+    if let (Some(every), true) = (every, leads) {
+        repeat(every);
+    }
+    Some(())
+}
+
+/// Where the command may be: where `rankweave run` would look for this library from, and in PATH.
+fn commands() -> Vec<PathBuf> {
+    let own = crate::library::file_of(start as *const () as *mut libc::c_void);
+    let beside = Path::new(&own).parent().map(Path::to_path_buf);
+    let mut found: Vec<PathBuf> = beside
+        .iter()
+        .flat_map(|d| {
+            ["", "../bin", "../../bin", "../release"].map(|p| d.join(p).join("rankweave"))
+        })
+        .collect();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    found.extend(
+        std::env::split_paths(&path).filter(|d| d.is_absolute()).map(|d| d.join("rankweave")),
+    );
+    found
+}
+
+/// Starts the command; `false` if there is nothing to flush or one is being started.
+///
+/// Makes system calls only, and leaves `errno` as it was.
+pub fn now() -> bool {
+    let start = START.load(Ordering::Acquire);
+    if start.is_null() || !spill::is_owner() || BUSY.swap(true, Ordering::AcqRel) {
+        return false;
+    }
+    // SAFETY: leaked, never changed. The first process shares this memory and runs on a stack of its
+    // own while this thread waits; it starts the second, waits until that has become the command,
+    // and ends. Only it is waited for.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let top = (*start).stacks[0];
+        let first = fork_onto(top, first_process, start.cast());
+        if first > 0 {
+            let mut status = 0;
+            libc::syscall(
+                libc::SYS_wait4,
+                first,
+                &raw mut status,
+                libc::__WALL,
+                std::ptr::null_mut::<libc::c_void>(),
+            );
+        }
+        *errno = before;
+        BUSY.store(false, Ordering::Release);
+        first > 0
+    }
+}
+
+extern "C" fn first_process(start: *mut libc::c_void) -> ! {
+    // SAFETY: what `now` passed; system calls only.
+    unsafe {
+        let top = (*start.cast::<Start>()).stacks[1];
+        fork_onto(top, second_process, start);
+        exit_now()
+    }
+}
+
+extern "C" fn second_process(start: *mut libc::c_void) -> ! {
+    // SAFETY: what `now` passed; system calls only. Descriptors are this process's own copies, and
+    // the signal mask as well.
+    unsafe {
+        let start = &*start.cast::<Start>();
+        let none = 0u64;
+        let nothing = std::ptr::null_mut::<libc::c_void>();
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, nothing, 8);
+        libc::syscall(libc::SYS_setsid);
+        let null = libc::syscall(libc::SYS_open, c"/dev/null".as_ptr(), libc::O_RDWR, 0);
+        for standard in 0..3 {
+            libc::syscall(libc::SYS_dup2, null, standard);
+        }
+        let mut environment: [*const libc::c_char; 1] = [std::ptr::null()];
+        for file in &start.files {
+            libc::syscall(
+                libc::SYS_execve,
+                file.as_ptr(),
+                start.pointers.as_ptr(),
+                environment.as_mut_ptr(),
+            );
+        }
+        exit_now()
+    }
+}
+
+fn exit_now() -> ! {
+    loop {
+        // SAFETY: ends this process, without what exit does in the memory it shares.
+        unsafe { libc::syscall(libc::SYS_exit, 127) };
+    }
+}
+
+/// A new process in this memory that calls `run(argument)` on the stack that ends at `top`; this
+/// thread waits until it ends or becomes another program. Its end raises no signal. Gives its number,
+/// or a negative error.
+///
+/// # Safety
+/// `top` is the aligned end of a stack that nobody else uses; `run` makes system calls only and does
+/// not return.
+#[unsafe(naked)]
+unsafe extern "C" fn fork_onto(
+    top: usize,
+    run: extern "C" fn(*mut libc::c_void) -> !,
+    argument: *mut libc::c_void,
+) -> i64 {
+    std::arch::naked_asm!(
+        "mov r8, rsi",
+        "mov r9, rdx",
+        "mov rsi, rdi",
+        "mov edi, {flags}",
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "mov eax, {clone}",
+        "syscall",
+        "test rax, rax",
+        "jnz 2f",
+        "xor ebp, ebp",
+        "mov rdi, r9",
+        "call r8",
+        "ud2",
+        "2:",
+        "ret",
+        flags = const libc::CLONE_VM | libc::CLONE_VFORK,
+        clone = const libc::SYS_clone,
+    )
+}
+
+/// Handles a signal that the program leaves to its default. A handler that it sets later takes the
+/// place of this one.
+fn handle(signal: libc::c_int) {
+    // SAFETY: structs are filled or zero before they are read; the handler has the right type.
+    unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &raw mut before) != 0
+            || before.sa_sigaction != libc::SIG_DFL
+        {
+            return;
+        }
+        let mut own: libc::sigaction = std::mem::zeroed();
+        own.sa_sigaction = signalled as *const () as usize;
+        own.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut own.sa_mask);
+        if libc::sigaction(signal, &raw const own, std::ptr::null_mut()) == 0 {
+            SIGNAL.store(signal, Ordering::Release);
+        }
+    }
+}
+
+extern "C" fn signalled(_signal: libc::c_int) {
+    now();
+}
+
+/// Flushes again and again, from a thread that gets no signals.
+fn repeat(every: Duration) {
+    // SAFETY: sets are filled before they are used.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        // Without the thread there are no regular flushes, and nothing else is lost.
+        let _ = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            loop {
+                std::thread::sleep(every);
+                if !spill::is_owner() {
+                    return;
+                }
+                now();
+            }
+        });
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    }
+}
+
+/// The end of flushes: the signal has its default again, unless the program took it over.
+pub fn stop() {
+    START.store(std::ptr::null_mut(), Ordering::Release);
+    let signal = SIGNAL.swap(0, Ordering::AcqRel);
+    if signal == 0 {
+        return;
+    }
+    // SAFETY: as in `handle`.
+    unsafe {
+        let mut current: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &raw mut current) == 0
+            && current.sa_sigaction == signalled as *const () as usize
+        {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs on the given stack and leaves a trace in the shared memory.
+    extern "C" fn leaves_trace(place: *mut libc::c_void) -> ! {
+        // SAFETY: the caller's atomic, in shared memory.
+        unsafe { (*place.cast::<AtomicI32>()).store(42, Ordering::Release) };
+        exit_now()
+    }
+
+    #[test]
+    fn a_process_on_another_stack_shares_memory_and_raises_no_signal() {
+        let stack = vec![0u128; STACK / 16];
+        let trace = AtomicI32::new(0);
+        // SAFETY: a stack of its own; the function makes one store and a system call.
+        unsafe {
+            let top = stack.as_ptr_range().end as usize;
+            let child = fork_onto(top, leaves_trace, (&raw const trace).cast_mut().cast());
+            assert!(child > 0, "{child}");
+            assert_eq!(trace.load(Ordering::Acquire), 42);
+            // An ordinary wait does not see it.
+            assert_eq!(libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG), -1);
+            assert_eq!(
+                i64::from(libc::waitpid(child as i32, std::ptr::null_mut(), libc::__WALL)),
+                child
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_job_there_is_nothing_to_flush() {
+        assert!(!now());
+    }
+}
