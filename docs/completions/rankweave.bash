@@ -19,6 +19,9 @@ _rankweave() {
             rankweave,completions)
                 cmd="rankweave__subcmd__completions"
                 ;;
+            rankweave,doctor)
+                cmd="rankweave__subcmd__doctor"
+                ;;
             rankweave,env)
                 cmd="rankweave__subcmd__env"
                 ;;
@@ -65,7 +68,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval topo list rm recover import export env completions man"
+            opts="-h -V --help --version run show report map eval topo list rm recover import export doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -85,6 +88,76 @@ _rankweave() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rankweave__subcmd__doctor)
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --verbose --probe --json --on-node --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --mode)
+                    COMPREPLY=($(compgen -W "auto record reorder shuffle off" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topology)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-gain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --collectives)
+                    COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --spill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush-signal)
+                    COMPREPLY=($(compgen -W "USR1 USR2 off" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbose)
+                    COMPREPLY=($(compgen -W "0 1 2" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

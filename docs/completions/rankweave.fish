@@ -37,6 +37,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove 
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Keep a matrix of another tool in the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what a launch will do with the library, and why not'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'
@@ -201,6 +202,34 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s o -l out 
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l mapping -d 'For rank orders: the process of each task, one a line [default: the best order found]' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l as-launched -d 'For rank orders: the order of the recorded launch'
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l mode -d 'What to do: auto, record, reorder, shuffle or off' -r -f -a "auto\t''
+record\t''
+reorder\t''
+shuffle\t''
+off\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l store -d 'Directory where matrices are kept between launches' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'Name under which the matrix of this program is kept' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
+model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'How often the matrix so far goes into the store' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
+USR2\t''
+off\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
+1\t''
+2\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s v -d 'The same as --verbose; -vv as --verbose=2'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l probe -d 'Start the launcher with this program instead of the real one, to look at the nodes'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l on-node -d 'Answer a probe: what this process sees'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l json -d 'Print the list as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand env" -s h -l help -d 'Print help'
 complete -c rankweave -n "__fish_rankweave_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
