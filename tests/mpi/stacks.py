@@ -105,6 +105,10 @@ class Stack:
     def launch(self, np, variables, command):
         raise NotImplementedError
 
+    def libmpi(self):
+        """Path of the MPI library, for programs that load it by themselves."""
+        return os.path.join(os.path.dirname(os.path.dirname(self.compiler)), "lib", self.soname)
+
     def program(self, source):
         name = os.path.splitext(source)[0]
         # What is named like a component of Open MPI is loaded as one.
@@ -144,6 +148,7 @@ def debian(*names):
 
 class OpenMpi(Stack):
     openmpi = True
+    soname = "libmpi.so.40"
     extra = ()
 
     def environment(self):
@@ -171,6 +176,9 @@ class OpenMpi4(OpenMpi):
     def libraries(self):
         return debian("libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40")
 
+    def libmpi(self):
+        return self.soname
+
 
 class OpenMpi5(OpenMpi):
     name = "openmpi5"
@@ -184,6 +192,8 @@ class OpenMpi5(OpenMpi):
 
 
 class Mpich(Stack):
+    soname = "libmpi.so.12"
+
     def launch(self, np, variables, command):
         passed = []
         for name, value in variables.items():
@@ -194,6 +204,7 @@ class Mpich(Stack):
 class Mpich4(Mpich):
     name, compiler, launcher, fortran = "mpich4", "mpicc.mpich", "mpiexec.mpich", "mpif90.mpich"
     unable = {"spawn": "MPI_Comm_spawn fails in this build of MPICH 4.0.2 without any tool"}
+    soname = "libmpich.so.12"
     unable_truth = (
         (None, None, "MPI_Isendrecv MPI_Isendrecv_c", "null", "crashes"),
         (None, None, "MPI_Isendrecv_replace MPI_Isendrecv_replace_c", None, "crashes"),
@@ -207,6 +218,9 @@ class Mpich4(Mpich):
 
     def libraries(self):
         return debian("libmpich.so.12", "libmpichfort.so.12")
+
+    def libmpi(self):
+        return self.soname
 
 
 class Mpich5(Mpich):
@@ -223,6 +237,7 @@ class Mpich5Abi(Mpich5):
 
     name = "mpich5abi"
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
+    soname = "libmpi_abi.so.1"
 
     def libraries(self):
         return [os.path.join(self.prefix, "..", "lib", "libmpi_abi.so.1")]
@@ -236,7 +251,9 @@ class IntelMpi(Mpich):
     prefix = os.path.join(CACHE, "mpi", "impi")
     compiler, fortran = "gcc", "gfortran"
     launcher = os.path.join(prefix, "bin", "mpiexec.hydra")
-    library = "mpi"
+
+    def libmpi(self):
+        return self.libraries()[0]
 
     def environment(self):
         clean = super().environment()
