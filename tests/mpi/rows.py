@@ -32,8 +32,8 @@ class Row:
 
     def __init__(self, name, index):
         self.name, self.index = name, index
-        # A form of the call that is left out: "in_place" or "null".
-        self.without = None
+        # Forms of the call that are left out: any of ":in_place", ":null" and ":again".
+        self.without = ""
         self.large = name.endswith("_c")
         base = name[:-2] if self.large else name
         self.flavour = "BLOCKING"

@@ -126,10 +126,10 @@ class Launch:
         unable = self.binding.stack.unable_rows(self.kind, self.binding.name)
         found = []
         for row in self.binding.rows:
-            part = unable.get(row.name, "")
-            if part is not None and truth_expected.applies(row, self.kind):
+            forms = unable.get(row.name, [])
+            if None not in forms and truth_expected.applies(row, self.kind):
                 row = copy.copy(row)
-                row.without = part or None
+                row.without = "".join(f":{form}" for form in forms)
                 found.append(row)
         return found
 
@@ -175,7 +175,7 @@ class Launch:
         names = [row.name for row in wanted]
         command = self.binding.stack.launch(
             self.np, variables, [self.binding.program, self.kind, *(
-                row.name + (f":{row.without}" if row.without else "") for row in wanted)])
+                row.name + row.without for row in wanted)])
         outcome = stacks.execute(command, environment, TIMEOUT, cwd=self.directory)
         outcome.command = shlex.join(command) if len(names) < 4 else None
         lines = outcome.out.splitlines()

@@ -163,10 +163,10 @@ def collective(row, comm, out):
     """Two calls as they are, and one in place where there is such a form."""
     k = row.index
     for i in range(rounds(k)):
-        for in_place in (False,) if comm.inter or row.without == "in_place" else (False, True):
+        for in_place in (False,) if comm.inter or ":in_place" in row.without else (False, True):
             if in_place and row.family in ("BARRIER", "BCAST"):
                 continue
-            calls = 1 if in_place else 2
+            calls = 1 if in_place or ":again" in row.without else 2
             one = {}
             expand(row.family, k, i, comm, in_place, one)
             for (source, destination), (count, messages) in one.items():
@@ -264,7 +264,8 @@ def neighbourhood(row, comm, out):
                     count = pairwise(k, i, rank, peer)
                 if row.family == "NEIGHBOR_ALLTOALLW":
                     width = pair_size(rank, peer)
-                add(out["collective"], task, remote[peer], 2 * count * width, 2)
+                calls = 1 if ":again" in row.without else 2
+                add(out["collective"], task, remote[peer], calls * count * width, calls)
 
 
 def one_sided(row, comm, out):

@@ -87,7 +87,8 @@ class Plan:
         missing = [label for name, label in truth.LABELS.items() if name not in stack.bindings()]
         if missing:
             yield f"no programs can be built for {', '.join(missing)}"
-        forms = {None: "", "in_place": " in place", "null": " to MPI_PROC_NULL"}
+        forms = {None: "", "in_place": " in place", "null": " to MPI_PROC_NULL",
+                 "again": " started again"}
         for bindings, kinds, names, form, reason in stack.unable_truth:
             where = f" on {', '.join(kinds)}" if kinds else ""
             where += f" from {', '.join(truth.LABELS[b] for b in bindings)}" if bindings else ""
