@@ -4644,7 +4644,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(230);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(231);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4658,7 +4658,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(231);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(232);
         next(comm, comm_keyval)
     }
 }
@@ -4673,7 +4673,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(232);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(233);
         next(comm, buffer_addr, size)
     }
 }
@@ -4688,7 +4688,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(233);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(234);
         next(comm, buffer_addr, size)
     }
 }
@@ -4702,7 +4702,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(235);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(236);
         next(comm, newcomm)
     }
 }
@@ -4717,7 +4717,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(236);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(237);
         next(comm, info, newcomm)
     }
 }
@@ -4730,7 +4730,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(237);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(238);
         next(comm)
     }
 }
@@ -4744,7 +4744,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(240);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(241);
         next(comm, errhandler)
     }
 }
@@ -4758,7 +4758,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(241);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(242);
         next(comm, info_used)
     }
 }
@@ -4773,7 +4773,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(242);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(243);
         next(comm, comm_name, resultlen)
     }
 }
@@ -4787,7 +4787,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(243);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(244);
         next(comm, group)
     }
 }
@@ -4802,7 +4802,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(244);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(245);
         next(comm, newcomm, request)
     }
 }
@@ -4818,7 +4818,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(245);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(246);
         next(comm, info, newcomm, request)
     }
 }
@@ -4832,7 +4832,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(246);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(247);
         next(comm, request)
     }
 }
@@ -4846,7 +4846,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(247);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
         next(comm, rank)
     }
 }
@@ -4860,7 +4860,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(248);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(249);
         next(comm, group)
     }
 }
@@ -4874,7 +4874,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(249);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(250);
         next(comm, size)
     }
 }
@@ -4889,7 +4889,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(250);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(251);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -4903,7 +4903,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(252);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(253);
         next(comm, info)
     }
 }
@@ -4917,7 +4917,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(253);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(254);
         next(comm, comm_name)
     }
 }
@@ -4931,7 +4931,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(254);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(255);
         next(comm, size)
     }
 }
@@ -4951,7 +4951,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(255);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(256);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4972,7 +4972,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(256);
+        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(257);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4988,7 +4988,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(257);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(258);
         next(comm, color, key, newcomm)
     }
 }
@@ -5005,7 +5005,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(258);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(259);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -5019,7 +5019,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(259);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(260);
         next(comm, flag)
     }
 }
@@ -5040,7 +5040,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(260);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(261);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
@@ -5062,7 +5062,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(261);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(262);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
@@ -5081,7 +5081,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(263);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -5097,7 +5097,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(263);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(264);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -5111,7 +5111,7 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(264);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(265);
         next(comm, errhandler)
     }
 }
@@ -5129,7 +5129,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(267);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -5146,7 +5146,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5163,7 +5163,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(268);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -5179,7 +5179,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5194,7 +5194,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(270);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(271);
         next(comm, rank, nneighbors)
     }
 }
@@ -5209,7 +5209,7 @@ pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(272);
         next(comm, nnodes, nedges)
     }
 }
@@ -5228,7 +5228,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(273);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5243,7 +5243,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(274);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5262,7 +5262,7 @@ pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(275);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5281,7 +5281,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(276);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5297,7 +5297,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(277);
         next(incount, datatype, comm, size)
     }
 }
@@ -5313,7 +5313,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(278);
         next(incount, datatype, comm, size)
     }
 }
@@ -5327,7 +5327,7 @@ pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(279);
         next(comm, status)
     }
 }
@@ -5346,7 +5346,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(279);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(280);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5365,7 +5365,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(280);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(281);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5383,7 +5383,7 @@ pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
     unsafe {
         let comm = effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(281);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(282);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -5397,7 +5397,7 @@ pub unsafe extern "C-unwind" fn mpi_file_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(282);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(283);
         next(filename, info)
     }
 }
@@ -5414,7 +5414,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(283);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(284);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5431,7 +5431,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(284);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(285);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5447,7 +5447,7 @@ pub unsafe extern "C-unwind" fn mpix_barrier_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(285);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(288);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5469,7 +5469,7 @@ pub unsafe extern "C-unwind" fn mpix_bcast_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(286);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(289);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5494,7 +5494,7 @@ pub unsafe extern "C-unwind" fn mpix_gather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(287);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5520,7 +5520,7 @@ pub unsafe extern "C-unwind" fn mpix_gatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(288);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5545,7 +5545,7 @@ pub unsafe extern "C-unwind" fn mpix_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(289);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5571,7 +5571,7 @@ pub unsafe extern "C-unwind" fn mpix_scatterv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(293);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5595,7 +5595,7 @@ pub unsafe extern "C-unwind" fn mpix_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5620,7 +5620,7 @@ pub unsafe extern "C-unwind" fn mpix_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(295);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5644,7 +5644,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(293);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5670,7 +5670,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(297);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5696,7 +5696,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(295);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5720,7 +5720,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(299);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5743,7 +5743,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(297);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(300);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5766,7 +5766,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5789,7 +5789,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_scatter_block_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(299);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5812,7 +5812,7 @@ pub unsafe extern "C-unwind" fn mpix_scan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(300);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(303);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5835,7 +5835,7 @@ pub unsafe extern "C-unwind" fn mpix_exscan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5859,7 +5859,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5884,7 +5884,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(303);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5908,7 +5908,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(307);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5934,7 +5934,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(308);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5960,7 +5960,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(309);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5983,7 +5983,7 @@ pub unsafe extern "C-unwind" fn mpix_put_notify<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(307);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(310);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -6004,7 +6004,7 @@ pub unsafe extern "C-unwind" fn mpix_put_notify_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(308);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(311);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -6025,7 +6025,7 @@ pub unsafe extern "C-unwind" fn mpix_get_notify<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(309);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(312);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -6046,7 +6046,7 @@ pub unsafe extern "C-unwind" fn mpix_get_notify_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(310);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(313);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -6068,7 +6068,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_send<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpix_stream_send_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(311);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(314);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6088,7 +6088,7 @@ unsafe extern "C-unwind" fn mpix_stream_send_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(311);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(314);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6110,7 +6110,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_send_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpix_stream_send_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(312);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6130,7 +6130,7 @@ unsafe extern "C-unwind" fn mpix_stream_send_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(312);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6153,7 +6153,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_isend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpix_stream_isend_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(313);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(316);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6174,7 +6174,7 @@ unsafe extern "C-unwind" fn mpix_stream_isend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(313);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(316);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6197,7 +6197,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_isend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpix_stream_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(314);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6218,13 +6218,13 @@ unsafe extern "C-unwind" fn mpix_stream_isend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(314);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
 
 // `MPIX_Send_enqueue`
-fast_send!(mpix_send_enqueue_narrow, mpix_send_enqueue_wide, mpix_send_enqueue_slow, 315, int);
+fast_send!(mpix_send_enqueue_narrow, mpix_send_enqueue_wide, mpix_send_enqueue_slow, 318, int);
 
 #[cold]
 #[inline(never)]
@@ -6239,13 +6239,13 @@ unsafe extern "C-unwind" fn mpix_send_enqueue_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(315);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(318);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPIX_Send_enqueue_c`
-fast_send!(mpix_send_enqueue_c_narrow, mpix_send_enqueue_c_wide, mpix_send_enqueue_c_slow, 316, MPI_Count);
+fast_send!(mpix_send_enqueue_c_narrow, mpix_send_enqueue_c_wide, mpix_send_enqueue_c_slow, 319, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -6260,13 +6260,13 @@ unsafe extern "C-unwind" fn mpix_send_enqueue_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(316);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(319);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPIX_Isend_enqueue`
-fast_send!(mpix_isend_enqueue_narrow, mpix_isend_enqueue_wide, mpix_isend_enqueue_slow, 317, int);
+fast_send!(mpix_isend_enqueue_narrow, mpix_isend_enqueue_wide, mpix_isend_enqueue_slow, 320, int);
 
 #[cold]
 #[inline(never)]
@@ -6282,13 +6282,13 @@ unsafe extern "C-unwind" fn mpix_isend_enqueue_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(317);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(320);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPIX_Isend_enqueue_c`
-fast_send!(mpix_isend_enqueue_c_narrow, mpix_isend_enqueue_c_wide, mpix_isend_enqueue_c_slow, 318, MPI_Count);
+fast_send!(mpix_isend_enqueue_c_narrow, mpix_isend_enqueue_c_wide, mpix_isend_enqueue_c_slow, 321, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -6304,7 +6304,7 @@ unsafe extern "C-unwind" fn mpix_isend_enqueue_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(318);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(321);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -6322,7 +6322,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(319);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(322);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -6340,7 +6340,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(320);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(323);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -6361,7 +6361,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(321);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(324);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
     }
 }
@@ -6382,7 +6382,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(322);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(325);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
     }
 }
@@ -6403,7 +6403,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(323);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(326);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6424,7 +6424,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(324);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(327);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6443,7 +6443,7 @@ pub unsafe extern "C-unwind" fn mpix_recv_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(325);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(328);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -6462,7 +6462,7 @@ pub unsafe extern "C-unwind" fn mpix_recv_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(326);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(329);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -6481,7 +6481,7 @@ pub unsafe extern "C-unwind" fn mpix_irecv_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(327);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(330);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -6500,7 +6500,7 @@ pub unsafe extern "C-unwind" fn mpix_irecv_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(328);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(331);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -6515,7 +6515,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(329);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(332);
         next(comm, stream, newcomm)
     }
 }
@@ -6531,7 +6531,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_comm_create_multiplex<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut A::Comm) -> c_int = slots::next(330);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut A::Comm) -> c_int = slots::next(333);
         next(comm, count, array_of_streams, newcomm)
     }
 }
@@ -6546,7 +6546,7 @@ pub unsafe extern "C-unwind" fn mpix_threadcomm_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(331);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(334);
         next(comm, num_threads, newthreadcomm)
     }
 }
@@ -6561,7 +6561,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_stream<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(332);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(335);
         next(comm, idx, stream)
     }
 }
@@ -6575,7 +6575,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_test_threadcomm<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(333);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(336);
         next(comm, flag)
     }
 }
@@ -6589,7 +6589,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(334);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(337);
         next(comm, flag)
     }
 }
@@ -6604,7 +6604,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(335);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(338);
         next(comm, flag, request)
     }
 }
@@ -6617,7 +6617,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(336);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(339);
         next(comm)
     }
 }
@@ -6631,7 +6631,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(337);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(340);
         next(comm, failedgrp)
     }
 }
@@ -6645,7 +6645,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(338);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(341);
         next(comm, failedgrp)
     }
 }
@@ -6660,7 +6660,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(339);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(342);
         next(comm, num_to_ack, num_acked)
     }
 }
@@ -6673,7 +6673,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(340);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(343);
         next(comm)
     }
 }
@@ -6687,7 +6687,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(341);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(344);
         next(comm, flag)
     }
 }
@@ -6701,7 +6701,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(342);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(345);
         next(comm, newcomm)
     }
 }
@@ -6716,7 +6716,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(343);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(346);
         next(comm, newcomm, request)
     }
 }
@@ -8061,7 +8061,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, group, tag, newcomm, ierror);
     }
 }
@@ -8071,7 +8071,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 137));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 138));
         next(comm, comm_keyval, ierror);
     }
 }
@@ -8081,7 +8081,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 138));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 139));
         next(comm, buffer_addr, size, ierror);
     }
 }
@@ -8091,7 +8091,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 141));
         next(comm, newcomm, ierror);
     }
 }
@@ -8101,7 +8101,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 141));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 142));
         next(comm, info, newcomm, ierror);
     }
 }
@@ -8111,7 +8111,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 142));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 143));
         next(comm, ierror);
     }
 }
@@ -8121,7 +8121,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 146));
         next(comm, errhandler, ierror);
     }
 }
@@ -8131,7 +8131,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 146));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
         next(comm, info_used, ierror);
     }
 }
@@ -8141,7 +8141,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
@@ -8151,7 +8151,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, group, ierror);
     }
 }
@@ -8161,7 +8161,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -8171,7 +8171,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 150));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, info, newcomm, request, ierror);
     }
 }
@@ -8181,7 +8181,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, request, ierror);
     }
 }
@@ -8191,7 +8191,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
         next(comm, rank, ierror);
     }
 }
@@ -8201,7 +8201,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, group, ierror);
     }
 }
@@ -8211,7 +8211,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 155));
         next(comm, size, ierror);
     }
 }
@@ -8221,7 +8221,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 155));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 156));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
@@ -8231,7 +8231,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 158));
         next(comm, info, ierror);
     }
 }
@@ -8241,7 +8241,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 158));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 159));
         next(comm, comm_name, ierror, length0);
     }
 }
@@ -8251,7 +8251,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 160));
         next(comm, size, ierror);
     }
 }
@@ -8261,7 +8261,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -8271,7 +8271,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -8281,7 +8281,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 163));
         next(comm, color, key, newcomm, ierror);
     }
 }
@@ -8291,7 +8291,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split_type<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
@@ -8301,7 +8301,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 164));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm, flag, ierror);
     }
 }
@@ -8311,7 +8311,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -8321,7 +8321,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -8331,7 +8331,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
@@ -8341,7 +8341,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 168));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 169));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
@@ -8351,7 +8351,7 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 169));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm, errhandler, ierror);
     }
 }
@@ -8361,7 +8361,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
@@ -8371,7 +8371,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -8381,7 +8381,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
@@ -8391,7 +8391,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -8401,7 +8401,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -8411,7 +8411,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -8422,7 +8422,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(l
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -8432,7 +8432,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -8442,7 +8442,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, inc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -8452,7 +8452,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 181));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -8462,7 +8462,7 @@ pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 181));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 182));
         next(comm, status, ierror);
     }
 }
@@ -8472,7 +8472,7 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 183));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -8483,7 +8483,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P,
     unsafe {
         let comm = fortran::effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 183));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
@@ -8493,7 +8493,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_delete<A: Abi, const B: usize>(filena
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 184));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 185));
         next(filename, info, ierror, length0);
     }
 }
@@ -8503,7 +8503,7 @@ pub unsafe extern "C-unwind" fn f_mpi_register_datarep<A: Abi, const B: usize>(d
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 185));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 186));
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
     }
 }
@@ -8515,7 +8515,7 @@ pub unsafe extern "C-unwind" fn f_mpix_barrier_init<A: Abi, const B: usize>(comm
         let mut plan = Plan::default();
         let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 186));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 189));
         next(comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8528,7 +8528,7 @@ pub unsafe extern "C-unwind" fn f_mpix_bcast_init<A: Abi, const B: usize>(buffer
         let mut plan = Plan::default();
         let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 187));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 190));
         next(buffer, count, datatype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8541,7 +8541,7 @@ pub unsafe extern "C-unwind" fn f_mpix_gather_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 188));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 191));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8554,7 +8554,7 @@ pub unsafe extern "C-unwind" fn f_mpix_gatherv_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 189));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8567,7 +8567,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scatter_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 190));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8580,7 +8580,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scatterv_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 191));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 194));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8593,7 +8593,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allgather_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8606,7 +8606,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allgatherv_init<A: Abi, const B: usize>(s
         let mut plan = Plan::default();
         let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 196));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8619,7 +8619,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoall_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 194));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8632,7 +8632,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoallv_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 198));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8645,7 +8645,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoallw_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 196));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8658,7 +8658,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 200));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8671,7 +8671,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allreduce_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 198));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 201));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8684,7 +8684,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_init<A: Abi, const B: usiz
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8697,7 +8697,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_block_init<A: Abi, const B
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 200));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8710,7 +8710,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scan_init<A: Abi, const B: usize>(sendbuf
         let mut plan = Plan::default();
         let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 201));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 204));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8723,7 +8723,7 @@ pub unsafe extern "C-unwind" fn f_mpix_exscan_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8736,7 +8736,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgather_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8749,7 +8749,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgatherv_init<A: Abi, const B:
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 204));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8762,7 +8762,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoall_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 208));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8775,7 +8775,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallv_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 209));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8788,7 +8788,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallw_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 210));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8799,7 +8799,7 @@ pub unsafe extern "C-unwind" fn f_mpix_put_notify<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 208));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 211));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
     }
 }
@@ -8809,7 +8809,7 @@ pub unsafe extern "C-unwind" fn f_mpix_get_notify<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 209));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 212));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
     }
 }
@@ -8820,7 +8820,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_send<A: Abi, const B: usize>(buf: 
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 210));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 213));
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, ierror);
     }
 }
@@ -8831,7 +8831,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_isend<A: Abi, const B: usize>(buf:
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 211));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 214));
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request, ierror);
     }
 }
@@ -8842,7 +8842,7 @@ pub unsafe extern "C-unwind" fn f_mpix_send_enqueue<A: Abi, const B: usize>(buf:
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 212));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 215));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -8853,7 +8853,7 @@ pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue<A: Abi, const B: usize>(buf
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 213));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 216));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -8864,7 +8864,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue<A: Abi, const B: usize>
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 214));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 217));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -8874,7 +8874,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_recv<A: Abi, const B: usize>(buf: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 215));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 218));
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status, ierror);
     }
 }
@@ -8884,7 +8884,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_irecv<A: Abi, const B: usize>(buf:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 216));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 219));
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request, ierror);
     }
 }
@@ -8894,7 +8894,7 @@ pub unsafe extern "C-unwind" fn f_mpix_recv_enqueue<A: Abi, const B: usize>(buf:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 217));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 220));
         next(buf, count, datatype, source, tag, comm, status, ierror);
     }
 }
@@ -8904,7 +8904,7 @@ pub unsafe extern "C-unwind" fn f_mpix_irecv_enqueue<A: Abi, const B: usize>(buf
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 218));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 221));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -8914,7 +8914,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 219));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 222));
         next(comm, stream, newcomm, ierror);
     }
 }
@@ -8924,7 +8924,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create_multiplex<A: Abi, cons
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 220));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 223));
         next(comm, count, array_of_streams, newcomm, ierror);
     }
 }
@@ -8934,7 +8934,7 @@ pub unsafe extern "C-unwind" fn f_mpix_threadcomm_init<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 221));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 224));
         next(comm, num_threads, newthreadcomm, ierror);
     }
 }
@@ -8944,7 +8944,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_stream<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 222));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 225));
         next(comm, idx, stream, ierror);
     }
 }
@@ -8954,7 +8954,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_test_threadcomm<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 223));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 226));
         next(comm, flag, ierror);
     }
 }
@@ -8964,7 +8964,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 224));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 227));
         next(comm, flag, ierror);
     }
 }
@@ -8974,7 +8974,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 225));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 228));
         next(comm, flag, request, ierror);
     }
 }
@@ -8984,7 +8984,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 226));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 229));
         next(comm, ierror);
     }
 }
@@ -8994,7 +8994,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: u
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 227));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 230));
         next(comm, failedgrp, ierror);
     }
 }
@@ -9004,7 +9004,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 228));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 231));
         next(comm, failedgrp, ierror);
     }
 }
@@ -9014,7 +9014,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 229));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 232));
         next(comm, num_to_ack, num_acked, ierror);
     }
 }
@@ -9024,7 +9024,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 230));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 233));
         next(comm, ierror);
     }
 }
@@ -9034,7 +9034,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 231));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 234));
         next(comm, flag, ierror);
     }
 }
@@ -9044,7 +9044,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 232));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 235));
         next(comm, newcomm, ierror);
     }
 }
@@ -9054,7 +9054,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 233));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 236));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -10526,6 +10526,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_compare::<A> as *const ()),
         Wrapper::Translates(mpi_comm_connect::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create::<A> as *const ()),
+        Wrapper::Records(special::comm_create_from_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_delete_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_detach_buffer::<A> as *const ()),
@@ -10581,6 +10582,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_file_delete::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep_c::<A> as *const ()),
+        Wrapper::Records(special::session_init::<A> as *const ()),
+        Wrapper::Records(special::session_finalize::<A> as *const ()),
         Wrapper::Records(mpix_barrier_init::<A> as *const ()),
         Wrapper::Records(mpix_bcast_init::<A> as *const ()),
         Wrapper::Records(mpix_gather_init::<A> as *const ()),
@@ -10776,6 +10779,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 0> as *const ()) },
@@ -10826,6 +10830,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_barrier_init::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_bcast_init::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gather_init::<A, 0> as *const ()) },
@@ -11010,6 +11016,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_comm_compare::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_connect::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::comm_create_from_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_delete_attr::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 1> as *const ()),
@@ -11060,6 +11067,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(f_mpi_file_open::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_file_delete::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_register_datarep::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_finalize::<A, 1> as *const ()),
         Wrapper::Records(f_mpix_barrier_init::<A, 1> as *const ()),
         Wrapper::Records(f_mpix_bcast_init::<A, 1> as *const ()),
         Wrapper::Records(f_mpix_gather_init::<A, 1> as *const ()),
@@ -11244,6 +11253,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 2> as *const ()) },
@@ -11294,6 +11304,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_barrier_init::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_bcast_init::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gather_init::<A, 2> as *const ()) },
