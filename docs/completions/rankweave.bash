@@ -19,6 +19,9 @@ _rankweave() {
             rankweave,completions)
                 cmd="rankweave__subcmd__completions"
                 ;;
+            rankweave,doctor)
+                cmd="rankweave__subcmd__doctor"
+                ;;
             rankweave,env)
                 cmd="rankweave__subcmd__env"
                 ;;
@@ -65,7 +68,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval topo list rm recover import export env completions man"
+            opts="-h -V --help --version run show report map eval topo list rm recover import export doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -92,6 +95,76 @@ _rankweave() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rankweave__subcmd__doctor)
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --verbose --probe --json --on-node --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --mode)
+                    COMPREPLY=($(compgen -W "auto record reorder shuffle off" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topology)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-gain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --collectives)
+                    COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --spill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flush-signal)
+                    COMPREPLY=($(compgen -W "USR1 USR2 off" -- "${cur}"))
+                    return 0
+                    ;;
+                --verbose)
+                    COMPREPLY=($(compgen -W "0 1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rankweave__subcmd__env)
             opts="-h --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -107,7 +180,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__eval)
-            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --json --help"
+            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --noise --noise-levels --samples --algorithm --preset --seed --progress --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -146,7 +219,31 @@ _rankweave() {
                     return 0
                     ;;
                 --objective)
-                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
+                    return 0
+                    ;;
+                --noise)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --noise-levels)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --algorithm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "fast default strong" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -253,7 +350,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__map)
-            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --sparse-factor --time-limit --threads --seed --out --json --help"
+            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --sparse-factor --time-limit --threads --seed --progress --out --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -296,7 +393,7 @@ _rankweave() {
                     return 0
                     ;;
                 --objective)
-                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
                     return 0
                     ;;
                 --fix)
@@ -304,6 +401,22 @@ _rankweave() {
                     return 0
                     ;;
                 --oversubscribe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --weights)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --imbalance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --previous)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --migration-cost)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

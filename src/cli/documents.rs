@@ -75,6 +75,8 @@ pub(super) fn man_page() -> Result<String> {
     rest.push_str(
         ".TP\n\\fBRANKWEAVE_LIBRARY\\fR\nThe library that 'rankweave run' preloads, instead of \
          looking for it.\n\
+         .TP\n\\fBRANKWEAVE_MPI\\fR\nThe MPI library (libmpi.so) of a program that loads it while it \
+         runs, for 'rankweave run' where it is neither that of mpi4py nor the launcher's.\n\
          .TP\n\\fBNO_COLOR\\fR\nNo colours in the terminal.\n\
          .SH FILES\n.TP\n~/.local/share/rankweave/KEY.rkw\nOne record for each program and number \
          of ranks. A record that cannot be read is moved to KEY.rkw.corrupt when the program is \

@@ -4,13 +4,17 @@
 //! that does it. Data goes to standard output, messages to standard error. Exit codes: 0 done,
 //! 1 nothing to gain or nothing found, 2 usage or I/O error; `run` ends with the program's own.
 
+mod doctor;
 mod documents;
 mod environment;
 mod eval;
 mod exchange;
+mod inspect;
 mod instance;
 mod map;
+mod noise;
 mod output;
+mod progress;
 mod recover;
 mod report;
 mod run;
@@ -42,6 +46,7 @@ Examples:
   rankweave show                                 the newest matrix as a picture in the terminal
   rankweave report --html app.html               the same and more, as one HTML file
   rankweave export --to csv --out app.csv        the matrix for a spreadsheet or pandas
+  rankweave doctor -- mpirun -n 64 ./app         what would be recorded, and why not
 
 Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
 'run' ends with the exit code of the program it runs.";
@@ -87,6 +92,7 @@ enum Command {
     Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
+    Doctor(doctor::Args),
     Env(environment::Args),
     Completions(documents::CompletionsArgs),
     Man(documents::ManArgs),
@@ -106,6 +112,7 @@ impl Command {
             Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),
+            Command::Doctor(args) => args.execute(),
             Command::Env(args) => args.execute(),
             Command::Completions(args) => args.execute(),
             Command::Man(args) => args.execute(),

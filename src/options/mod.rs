@@ -6,10 +6,12 @@
 //! [`Settings::from_env`], which never fails: a value that cannot be read is reported and its
 //! default is used, because a profiling library must not be the reason why a job ends.
 
+mod functions;
 mod parse;
 mod settings;
 mod table;
 
+pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use parse::{number_list, seconds};
 pub use settings::{Collectives, Mode, Settings, Slots, Spill};
 pub use table::{Opt, TABLE, find};

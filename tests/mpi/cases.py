@@ -105,6 +105,7 @@ def cases():
     found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
     found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))
+    found.append(Case("probes.c", sizes=(4,), light=True))
     for source in ("ring_mpif.f", "ring_module.f90", "ring_f08.f90"):
         found.append(Case(source, matrix=expected.fortran_ring, only=("openmpi4", "mpich4")))
     return found

@@ -76,6 +76,10 @@ class Stack:
     def launch(self, np, variables, command):
         raise NotImplementedError
 
+    def libmpi(self):
+        """Path of the MPI library, for programs that load it by themselves."""
+        return os.path.join(os.path.dirname(os.path.dirname(self.compiler)), "lib", self.soname)
+
     def program(self, source):
         name = os.path.splitext(source)[0]
         # What is named like a component of Open MPI is loaded as one.
@@ -108,6 +112,7 @@ class Stack:
 
 class OpenMpi(Stack):
     openmpi = True
+    soname = "libmpi.so.40"
     extra = ()
 
     def environment(self):
@@ -128,6 +133,9 @@ class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
 
+    def libmpi(self):
+        return self.soname
+
 
 class OpenMpi5(OpenMpi):
     name = "openmpi5"
@@ -138,6 +146,8 @@ class OpenMpi5(OpenMpi):
 
 
 class Mpich(Stack):
+    soname = "libmpi.so.12"
+
     def launch(self, np, variables, command):
         passed = []
         for name, value in variables.items():
@@ -148,6 +158,10 @@ class Mpich(Stack):
 class Mpich4(Mpich):
     name, compiler, launcher, fortran = "mpich4", "mpicc.mpich", "mpiexec.mpich", "mpif90.mpich"
     unable = {"spawn": "MPI_Comm_spawn fails in this build of MPICH 4.0.2 without any tool"}
+    soname = "libmpich.so.12"
+
+    def libmpi(self):
+        return self.soname
 
 
 class Mpich5(Mpich):
@@ -161,6 +175,7 @@ class Mpich5Abi(Mpich5):
 
     name = "mpich5abi"
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
+    soname = "libmpi_abi.so.1"
 
 
 def all_stacks():

@@ -153,6 +153,12 @@ fn begin<A: Abi>() -> Option<()> {
     let mut keeper = None;
     let mut bytes = Vec::new();
     if job.rank == 0 {
+        if let Some(name) = crate::visible::excess() {
+            message::line(&format!(
+                "the program sees {name}, which its MPI library does not have: it loaded another \
+                 MPI library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+            ));
+        }
         let version = library_version::<A>();
         if let Some((mut plan, kept)) =
             guarded(|| Some(plan::make(settings, job.size, &version, alike)))

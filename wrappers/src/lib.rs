@@ -39,6 +39,7 @@ mod places;
 mod plan;
 mod pmpi;
 mod record;
+mod references;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;

@@ -5,18 +5,22 @@
 //! symbol table that have nothing behind them are made undefined in memory (`st_shndx` = SHN_UNDEF
 //! and `st_value` = 0: the loader skips such entries), before the program's first instruction.
 //!
-//! - libmpi is mapped already (a program linked with MPI): what it lacks is hidden.
-//! - libmpi comes later by dlopen (Python): what is not in MPI-3.1, which every MPI has, is hidden.
-//!   If the library that comes has more, those calls pass by unseen; [`complete`] then says so, and
-//!   the ranks of that job are not reordered.
+//! - libmpi is mapped already (a program linked with MPI): what it lacks is hidden. Weak references
+//!   were bound before this runs; those that were bound to hidden entries are taken back
+//!   ([`references`](crate::references)).
+//! - libmpi comes later by dlopen (Python): `rankweave run` says which C functions it will have
+//!   ([`Functions`]). Without that, what is not in MPI-3.1, which every MPI has, is hidden; if the
+//!   library that comes has more, those calls pass by unseen, [`complete`] says so, and the ranks of
+//!   that job are not reordered.
 //!
-//! Limits: weak references in the executable itself are bound before this runs. `rankweave run`
-//! preloads a copy of the library whose symbol table on disk fits the MPI library, which has no such
-//! gap.
+//! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
-use crate::{library, slots};
+use crate::{library, references, slots};
 use libc::{c_int, c_void};
+use rw::options::{FUNCTIONS, Functions, is_c_function};
+use std::collections::HashMap;
 use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -24,16 +28,35 @@ static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
     let _ = std::panic::catch_unwind(|| {
-        let loaded = library::is_loaded();
-        if let Some(table) = Symbols::own() {
-            table.hide(|entry| !keep(entry, loaded));
+        let Some(table) = Symbols::own() else { return };
+        if library::is_loaded() {
+            let hidden = table.hide(|entry| library::symbol(slots::real_name_of(entry)) == 0);
+            references::take_back(hidden);
+        } else if let Some(has) = table.told() {
+            TOLD.store(true, Ordering::Relaxed);
+            table.hide(|entry| !has.get(&entry).copied().unwrap_or(slots::in_mpi_3_1(entry)));
+        } else {
+            table.hide(|entry| !slots::in_mpi_3_1(entry));
         }
     });
 }
 
-/// Whether the program may see an entry point.
-fn keep(entry: usize, loaded: bool) -> bool {
-    if loaded { library::symbol(slots::real_name_of(entry)) != 0 } else { slots::in_mpi_3_1(entry) }
+/// `rankweave run` said which functions the MPI library would have.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// A function that the program sees and its MPI library lacks, because another MPI library came
+/// than `rankweave run` said.
+pub fn excess() -> Option<&'static str> {
+    if !TOLD.load(Ordering::Relaxed) {
+        return None;
+    }
+    let table = Symbols::own()?;
+    let lacking = |&i: &usize| {
+        let name = table.name(i).to_bytes();
+        is_c_function(name)
+            && table.entry(i).is_some_and(|e| library::symbol(slots::real_name_of(e)) == 0)
+    };
+    (1..table.count).find(lacking).and_then(|i| table.name(i).to_str().ok())
 }
 
 /// True if every function of the MPI library that this library wraps is seen by it: none is hidden
@@ -152,12 +175,23 @@ impl Symbols {
         }
     }
 
-    /// Makes the entry points that are `unwanted` undefined.
-    fn hide(&self, unwanted: impl Fn(usize) -> bool) {
+    /// What `rankweave run` says of the C entry points, if it says it to this library.
+    fn told(&self) -> Option<HashMap<usize, bool>> {
+        let text = std::env::var(FUNCTIONS).ok()?;
+        let defined = || (1..self.count).filter(|&i| !self.is_hidden(i));
+        let functions = Functions::decode(&text, defined().map(|i| self.name(i).to_bytes()))?;
+        let c = defined().filter(|&i| is_c_function(self.name(i).to_bytes()));
+        let numbered = c.enumerate().filter_map(|(number, i)| Some((self.entry(i)?, number)));
+        Some(numbered.map(|(entry, number)| (entry, functions.has(number))).collect())
+    }
+
+    /// Makes the entry points that are `unwanted` undefined; gives their addresses.
+    fn hide(&self, unwanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let doomed: Vec<usize> =
             (1..self.count).filter(|&i| self.entry(i).is_some_and(&unwanted)).collect();
+        let mut hidden = Vec::new();
         if doomed.is_empty() {
-            return;
+            return hidden;
         }
         let page = 4096;
         let start = self.symbols as usize & !(page - 1);
@@ -169,15 +203,17 @@ impl Symbols {
         unsafe {
             let start = start as *mut c_void;
             if libc::mprotect(start, length, libc::PROT_READ | libc::PROT_WRITE) != 0 {
-                return;
+                return hidden;
             }
             for index in doomed {
                 let symbol = &mut *self.symbols.add(index);
+                hidden.push(self.base + symbol.st_value as usize);
                 symbol.st_shndx = 0;
                 symbol.st_value = 0;
             }
             libc::mprotect(start, length, libc::PROT_READ);
         }
+        hidden
     }
 }
 

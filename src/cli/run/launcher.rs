@@ -167,7 +167,7 @@ fn base_name(path: &Path) -> String {
 }
 
 /// The program that a shell would start for a word.
-fn in_path(word: &str) -> Option<PathBuf> {
+pub(in crate::cli) fn in_path(word: &str) -> Option<PathBuf> {
     let executable = |path: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
         path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)

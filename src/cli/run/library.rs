@@ -11,7 +11,7 @@ const NAME: &str = "librankweave.so";
 const PLACES: [&str; 4] = [".", "../lib", "../lib/rankweave", "../lib64/rankweave"];
 
 /// The library, as an absolute path.
-pub(super) fn find() -> Result<PathBuf> {
+pub(in crate::cli) fn find() -> Result<PathBuf> {
     let executable = std::env::current_exe().and_then(|exe| exe.canonicalize());
     let directory = executable.ok().and_then(|exe| exe.parent().map(Path::to_path_buf));
     find_in(std::env::var_os(VARIABLE).map(PathBuf::from), directory.as_deref())

@@ -4,17 +4,21 @@
 //! library and the settings on to the processes it starts ([`plan`](mod@plan)), and then this process *becomes*
 //! the launcher: signals, terminal, exit code and everything else are its own.
 
+mod functions;
 mod launcher;
 mod library;
 mod plan;
 
+pub(super) use functions::{MPI, loaded, search_of};
+pub(super) use launcher::in_path;
 pub use launcher::{Found, Launcher};
+pub(super) use library::find as find_library;
 pub use plan::{Plan, plan};
 
 use super::settings_args::SettingsArgs;
 use super::{Exit, output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::Settings;
+use crate::options::{FUNCTIONS, Settings};
 use std::os::unix::process::CommandExt;
 
 const EXAMPLES: &str = "\
@@ -58,31 +62,54 @@ pub struct Args {
     launch: Vec<String>,
 }
 
+/// The settings that the processes of a launch will have: what is in the environment, and above it
+/// what was given as options. Errors: one of them cannot be understood.
+fn variables_of(given: &SettingsArgs) -> Result<(Vec<(String, String)>, Settings)> {
+    let mut variables = Vec::new();
+    // What is in the environment reaches the processes of this node by itself, but not those
+    // of others; so all of it is passed on, and the options given here take precedence.
+    let given = given.variables()?;
+    for (name, value) in std::env::vars_os() {
+        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
+            && name.starts_with("RANKWEAVE_")
+            && name != library::VARIABLE
+            && name != FUNCTIONS
+            && !given.iter().any(|g| g.0 == name)
+        {
+            variables.push((name, value));
+        }
+    }
+    variables.sort();
+    variables.extend(given);
+    let (settings, errors) = Settings::from_env(|name| {
+        variables.iter().rev().find(|v| v.0 == name).map(|v| v.1.clone())
+    });
+    match errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok((variables, settings)),
+    }
+}
+
+/// The settings of a launch with these options.
+pub(super) fn settings_of(given: &SettingsArgs) -> Result<Settings> {
+    variables_of(given).map(|(_, settings)| settings)
+}
+
+/// The plan for a command without options.
+pub(super) fn plan_of(command: &[String]) -> Result<Plan> {
+    let (variables, _) = variables_of(&SettingsArgs::default())?;
+    let launcher = Launcher::of_command(command)?;
+    plan(&launcher, command, &library::find()?, &variables, |name| std::env::var(name).ok())
+}
+
 impl Args {
     pub(super) fn execute(self) -> Result<Exit> {
-        let mut variables = Vec::new();
-        // What is in the environment reaches the processes of this node by itself, but not those
-        // of others; so all of it is passed on, and the options given here take precedence.
-        let given = self.settings.variables()?;
-        for (name, value) in std::env::vars_os() {
-            if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-                && name.starts_with("RANKWEAVE_")
-                && name != library::VARIABLE
-                && !given.iter().any(|g| g.0 == name)
-            {
-                variables.push((name, value));
-            }
-        }
-        variables.sort();
-        variables.extend(given);
-        let (_, errors) = Settings::from_env(|name| {
-            variables.iter().rev().find(|v| v.0 == name).map(|v| v.1.clone())
-        });
-        if let Some(error) = errors.into_iter().next() {
-            return Err(error);
-        }
+        let (mut variables, _) = variables_of(&self.settings)?;
         let library = library::find()?;
         let launcher = Launcher::of_command(&self.launch)?;
+        if let Some(functions) = functions::for_launch(&launcher, &self.launch, &library) {
+            variables.push((FUNCTIONS.to_string(), functions));
+        }
         let plan =
             plan(&launcher, &self.launch, &library, &variables, |name| std::env::var(name).ok())?;
         if self.dry_run {

@@ -2,9 +2,10 @@
 // Do not edit: change the tables.
 
 use crate::abi::Abi;
-use crate::inside::Inside;
 use crate::fortran::{self, P};
+use crate::inside::Inside;
 use crate::record;
+use crate::record::fast::fast_send;
 use crate::record::collective::Out;
 use crate::record::later::Plan;
 use crate::slots::{self, Wrapper};
@@ -12,25 +13,8 @@ use crate::special;
 use crate::world::effective;
 use libc::{c_char, c_int, c_void};
 
-/// `MPI_Send`
-pub unsafe extern "C-unwind" fn mpi_send<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_send_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send`
+fast_send!(mpi_send_narrow, mpi_send_wide, mpi_send_slow, 2, int);
 
 #[cold]
 #[inline(never)]
@@ -50,25 +34,8 @@ unsafe extern "C-unwind" fn mpi_send_slow<A: Abi>(
     }
 }
 
-/// `MPI_Send_c`
-pub unsafe extern "C-unwind" fn mpi_send_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_send_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send_c`
+fast_send!(mpi_send_c_narrow, mpi_send_c_wide, mpi_send_c_slow, 3, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -88,26 +55,8 @@ unsafe extern "C-unwind" fn mpi_send_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend`
-pub unsafe extern "C-unwind" fn mpi_isend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_isend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend`
+fast_send!(mpi_isend_narrow, mpi_isend_wide, mpi_isend_slow, 4, int);
 
 #[cold]
 #[inline(never)]
@@ -128,26 +77,8 @@ unsafe extern "C-unwind" fn mpi_isend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend_c`
-pub unsafe extern "C-unwind" fn mpi_isend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend_c`
+fast_send!(mpi_isend_c_narrow, mpi_isend_c_wide, mpi_isend_c_slow, 5, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -168,25 +99,8 @@ unsafe extern "C-unwind" fn mpi_isend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend`
-pub unsafe extern "C-unwind" fn mpi_bsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_bsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend`
+fast_send!(mpi_bsend_narrow, mpi_bsend_wide, mpi_bsend_slow, 6, int);
 
 #[cold]
 #[inline(never)]
@@ -206,25 +120,8 @@ unsafe extern "C-unwind" fn mpi_bsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend_c`
-pub unsafe extern "C-unwind" fn mpi_bsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_bsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend_c`
+fast_send!(mpi_bsend_c_narrow, mpi_bsend_c_wide, mpi_bsend_c_slow, 7, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -244,26 +141,8 @@ unsafe extern "C-unwind" fn mpi_bsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend`
-pub unsafe extern "C-unwind" fn mpi_ibsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ibsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend`
+fast_send!(mpi_ibsend_narrow, mpi_ibsend_wide, mpi_ibsend_slow, 8, int);
 
 #[cold]
 #[inline(never)]
@@ -284,26 +163,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend_c`
-pub unsafe extern "C-unwind" fn mpi_ibsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ibsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend_c`
+fast_send!(mpi_ibsend_c_narrow, mpi_ibsend_c_wide, mpi_ibsend_c_slow, 9, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -324,25 +185,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend`
-pub unsafe extern "C-unwind" fn mpi_ssend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ssend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend`
+fast_send!(mpi_ssend_narrow, mpi_ssend_wide, mpi_ssend_slow, 10, int);
 
 #[cold]
 #[inline(never)]
@@ -362,25 +206,8 @@ unsafe extern "C-unwind" fn mpi_ssend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend_c`
-pub unsafe extern "C-unwind" fn mpi_ssend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ssend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend_c`
+fast_send!(mpi_ssend_c_narrow, mpi_ssend_c_wide, mpi_ssend_c_slow, 11, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -400,26 +227,8 @@ unsafe extern "C-unwind" fn mpi_ssend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend`
-pub unsafe extern "C-unwind" fn mpi_issend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_issend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend`
+fast_send!(mpi_issend_narrow, mpi_issend_wide, mpi_issend_slow, 12, int);
 
 #[cold]
 #[inline(never)]
@@ -440,26 +249,8 @@ unsafe extern "C-unwind" fn mpi_issend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend_c`
-pub unsafe extern "C-unwind" fn mpi_issend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_issend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend_c`
+fast_send!(mpi_issend_c_narrow, mpi_issend_c_wide, mpi_issend_c_slow, 13, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -480,25 +271,8 @@ unsafe extern "C-unwind" fn mpi_issend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend`
-pub unsafe extern "C-unwind" fn mpi_rsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_rsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend`
+fast_send!(mpi_rsend_narrow, mpi_rsend_wide, mpi_rsend_slow, 14, int);
 
 #[cold]
 #[inline(never)]
@@ -518,25 +292,8 @@ unsafe extern "C-unwind" fn mpi_rsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend_c`
-pub unsafe extern "C-unwind" fn mpi_rsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_rsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend_c`
+fast_send!(mpi_rsend_c_narrow, mpi_rsend_c_wide, mpi_rsend_c_slow, 15, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -556,26 +313,8 @@ unsafe extern "C-unwind" fn mpi_rsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend`
-pub unsafe extern "C-unwind" fn mpi_irsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_irsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend`
+fast_send!(mpi_irsend_narrow, mpi_irsend_wide, mpi_irsend_slow, 16, int);
 
 #[cold]
 #[inline(never)]
@@ -596,26 +335,8 @@ unsafe extern "C-unwind" fn mpi_irsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend_c`
-pub unsafe extern "C-unwind" fn mpi_irsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_irsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend_c`
+fast_send!(mpi_irsend_c_narrow, mpi_irsend_c_wide, mpi_irsend_c_slow, 17, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -7748,22 +7469,22 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
         Wrapper::Records(special::init::<A> as *const ()),
         Wrapper::Records(special::init_thread::<A> as *const ()),
-        Wrapper::Records(mpi_send::<A> as *const ()),
-        Wrapper::Records(mpi_send_c::<A> as *const ()),
-        Wrapper::Records(mpi_isend::<A> as *const ()),
-        Wrapper::Records(mpi_isend_c::<A> as *const ()),
-        Wrapper::Records(mpi_bsend::<A> as *const ()),
-        Wrapper::Records(mpi_bsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ssend::<A> as *const ()),
-        Wrapper::Records(mpi_ssend_c::<A> as *const ()),
-        Wrapper::Records(mpi_issend::<A> as *const ()),
-        Wrapper::Records(mpi_issend_c::<A> as *const ()),
-        Wrapper::Records(mpi_rsend::<A> as *const ()),
-        Wrapper::Records(mpi_rsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_irsend::<A> as *const ()),
-        Wrapper::Records(mpi_irsend_c::<A> as *const ()),
+        Wrapper::Records(if A::NARROW { mpi_send_narrow::<A> as *const () } else { mpi_send_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_send_c_narrow::<A> as *const () } else { mpi_send_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_narrow::<A> as *const () } else { mpi_isend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_c_narrow::<A> as *const () } else { mpi_isend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_narrow::<A> as *const () } else { mpi_bsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_c_narrow::<A> as *const () } else { mpi_bsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_narrow::<A> as *const () } else { mpi_ibsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_c_narrow::<A> as *const () } else { mpi_ibsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_narrow::<A> as *const () } else { mpi_ssend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_c_narrow::<A> as *const () } else { mpi_ssend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_narrow::<A> as *const () } else { mpi_issend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_c_narrow::<A> as *const () } else { mpi_issend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_narrow::<A> as *const () } else { mpi_rsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_c_narrow::<A> as *const () } else { mpi_rsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_narrow::<A> as *const () } else { mpi_irsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_c_narrow::<A> as *const () } else { mpi_irsend_c_wide::<A> as *const () }),
         Wrapper::Records(mpi_sendrecv::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_c::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_replace::<A> as *const ()),

@@ -1,0 +1,133 @@
+//! Which of MPI's bindings a program uses, by the names it leaves to its libraries.
+//!
+//! `mpif.h` and `use mpi` call the same names and cannot be told apart; `use mpi_f08` has its own.
+//! The C++ bindings, gone since MPI-3.0, call the C functions.
+
+use crate::cli::inspect::{Closure, Image, Mpi};
+use crate::options::is_c_function;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Names of MPI functions that a program and its libraries use.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Bindings {
+    /// C.
+    pub c: BTreeSet<String>,
+    /// `mpif.h` or `use mpi`.
+    pub fortran: BTreeSet<String>,
+    /// `use mpi_f08`.
+    pub fortran_2008: BTreeSet<String>,
+    /// The C++ bindings of MPI-2.
+    pub cxx: BTreeSet<String>,
+    /// Libraries of the program that call MPI.
+    pub libraries: Vec<String>,
+}
+
+impl Bindings {
+    /// Bindings used by a program and the libraries it needs, apart from MPI's own.
+    pub(super) fn of(closure: &Closure) -> Bindings {
+        let mut all = Bindings::default();
+        for (index, image) in closure.images.iter().enumerate() {
+            if index > 0 && belongs_to_mpi(image) {
+                continue;
+            }
+            let before = all.count();
+            for symbol in &image.undefined {
+                all.add(&symbol.name);
+            }
+            let name = image.path.file_name().unwrap_or_default().to_string_lossy();
+            let calls = image.undefined.iter().any(|symbol| kind(&symbol.name).is_some());
+            if index > 0 && (all.count() > before || calls) {
+                all.libraries.push(name.into_owned());
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, name: &str) {
+        let set = match kind(name) {
+            Some(Kind::C) => &mut self.c,
+            Some(Kind::Fortran) => &mut self.fortran,
+            Some(Kind::Fortran2008) => &mut self.fortran_2008,
+            Some(Kind::Cxx) => &mut self.cxx,
+            None => return,
+        };
+        set.insert(name.to_string());
+    }
+
+    /// Names of all bindings.
+    pub(super) fn count(&self) -> usize {
+        self.c.len() + self.fortran.len() + self.fortran_2008.len() + self.cxx.len()
+    }
+
+    /// All names with an entry point of C or Fortran.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.c.iter().chain(&self.fortran).chain(&self.fortran_2008)
+    }
+}
+
+enum Kind {
+    C,
+    Fortran,
+    Fortran2008,
+    Cxx,
+}
+
+fn kind(name: &str) -> Option<Kind> {
+    if is_c_function(name.as_bytes()) {
+        return Some(Kind::C);
+    }
+    if name.starts_with("_ZN3MPI") {
+        return Some(Kind::Cxx);
+    }
+    // Names of Open MPI's common blocks begin like functions.
+    let fortran =
+        name.starts_with("mpi_") && name.ends_with('_') && !name.starts_with("mpi_fortran_");
+    match fortran {
+        true if name.ends_with("_f08_") || name.ends_with("_f08ts_") => Some(Kind::Fortran2008),
+        true => Some(Kind::Fortran),
+        false => None,
+    }
+}
+
+fn belongs_to_mpi(image: &Image) -> bool {
+    let name = image.path.file_name().unwrap_or_default().to_string_lossy();
+    let own = ["libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libmpl.", "libopa."];
+    own.iter().any(|start| name.starts_with(start)) || Mpi::of_image(image).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::inspect::Symbol;
+
+    fn image(path: &str, undefined: &[&str]) -> Image {
+        Image {
+            path: path.into(),
+            undefined: undefined
+                .iter()
+                .map(|name| Symbol { name: (*name).into(), weak: false })
+                .collect(),
+            ..Image::default()
+        }
+    }
+
+    #[test]
+    fn names_tell_the_binding() {
+        let closure = Closure {
+            images: vec![
+                image("app", &["MPI_Send", "mpi_init_", "mpi_send_f08_", "mpi_fortran_bottom_"]),
+                image("libpetsc.so", &["MPI_Bcast", "MPI_Send", "malloc"]),
+                image("libmpi_mpifh.so.40", &["MPI_Abort"]),
+                image("libm.so.6", &["MPIR_x", "mpi", "MPI_SEND"]),
+            ],
+            missing: vec![],
+        };
+        let found = Bindings::of(&closure);
+        assert_eq!(found.c, BTreeSet::from(["MPI_Bcast".into(), "MPI_Send".into()]));
+        assert_eq!(found.fortran, BTreeSet::from(["mpi_init_".into()]));
+        assert_eq!(found.fortran_2008, BTreeSet::from(["mpi_send_f08_".into()]));
+        assert_eq!(found.libraries, ["libpetsc.so"]);
+        assert_eq!(found.count(), 4);
+    }
+}

@@ -1,0 +1,323 @@
+//! From the words of a program to the file that calls MPI in the end.
+//!
+//! Programs are started through others: `env`, `numactl`, debuggers, scripts, containers. Those that
+//! hand everything on are looked through; at a script or a container the way on cannot be known
+//! without running it, and ends.
+
+use super::image::{Image, NotElf};
+use super::launch::Part;
+use crate::cli::run::in_path;
+use std::path::{Path, PathBuf};
+
+/// A program that another one was started through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Through {
+    /// Its name.
+    pub name: String,
+    /// How it keeps variables from what it starts; `None` if it hands them on.
+    pub clears: Option<String>,
+    /// A value that it gives LD_PRELOAD.
+    pub preload: Option<String>,
+}
+
+/// Where the way ends.
+#[derive(Debug, Clone)]
+pub enum Program {
+    /// A program.
+    Binary(Box<Image>),
+    /// A shell script, or the text of `sh -c`.
+    Script {
+        /// Its text, at most 1 MiB of it.
+        text: String,
+    },
+    /// A container: the name of the program that runs it.
+    Container(String),
+    /// A file of some other kind.
+    Strange(PathBuf),
+    /// It is there and cannot be read.
+    Unreadable(PathBuf, String),
+    /// There is no such program.
+    Missing(String),
+    /// The command line names no program.
+    Nothing,
+}
+
+/// What a part of a launch starts.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// Programs it goes through.
+    pub through: Vec<Through>,
+    /// What it comes to.
+    pub program: Program,
+    /// The file of that program.
+    pub path: Option<PathBuf>,
+    /// The words of that program.
+    pub words: Vec<String>,
+}
+
+/// Programs that run containers.
+const CONTAINERS: [&str; 10] = [
+    "apptainer",
+    "singularity",
+    "docker",
+    "podman",
+    "podman-hpc",
+    "enroot",
+    "shifter",
+    "sarus",
+    "ch-run",
+    "udocker",
+];
+
+/// Programs that start another one and hand the environment on to it.
+const HANDING_ON: [&str; 40] = [
+    "env",
+    "nice",
+    "time",
+    "timeout",
+    "nohup",
+    "stdbuf",
+    "numactl",
+    "taskset",
+    "ionice",
+    "setsid",
+    "chrt",
+    "gdb",
+    "valgrind",
+    "strace",
+    "ltrace",
+    "perf",
+    "nsys",
+    "ncu",
+    "xterm",
+    "hwloc-bind",
+    "likwid-pin",
+    "likwid-perfctr",
+    "tau_exec",
+    "catchsegv",
+    "unshare",
+    "prlimit",
+    "cgexec",
+    "heaptrack",
+    "hpcrun",
+    "vtune",
+    "amplxe-cl",
+    "advisor",
+    "aps",
+    "map",
+    "ddt",
+    "perf-report",
+    "rocprof",
+    "exec",
+    "command",
+    "ibrun",
+];
+
+/// Of these the first word is a command of their own.
+const WITH_COMMAND: [&str; 5] = ["perf", "nsys", "vtune", "amplxe-cl", "advisor"];
+
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
+
+const LONGEST_WAY: usize = 16;
+const LONGEST_SCRIPT: u64 = 1 << 20;
+
+fn base_name(path: &str) -> String {
+    Path::new(path).file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Follows what a part of a launch starts.
+pub fn start(part: &Part) -> Started {
+    let mut started = Started {
+        through: Vec::new(),
+        program: Program::Nothing,
+        path: None,
+        words: part.words.clone(),
+    };
+    for _ in 0..LONGEST_WAY {
+        let Some(word) = started.words.first().cloned() else {
+            started.program = Program::Nothing;
+            return started;
+        };
+        let name = base_name(&word);
+        let here = match (&part.directory, word.contains('/') && !word.starts_with('/')) {
+            (Some(directory), true) => directory.join(&word).to_string_lossy().into_owned(),
+            _ => word.clone(),
+        };
+        if CONTAINERS.contains(&name.as_str()) {
+            started.program = Program::Container(name);
+            return started;
+        }
+        let Some(path) = in_path(&here).or_else(|| existing(&here)) else {
+            started.program = Program::Missing(word);
+            return started;
+        };
+        started.path = Some(path.clone());
+        if SHELLS.contains(&name.as_str()) {
+            started.shell();
+            return started;
+        }
+        if HANDING_ON.contains(&name.as_str()) && started.hand_on(&name) {
+            continue;
+        }
+        match Image::read(&path) {
+            Ok(image) => started.program = Program::Binary(Box::new(image)),
+            Err(NotElf::Script(line)) => {
+                // The interpreter takes the place of the script's own name.
+                let mut words: Vec<String> = line.split_whitespace().map(Into::into).collect();
+                words.push(path.to_string_lossy().into_owned());
+                words.extend(started.words.drain(..).skip(1));
+                started.words = words;
+                started.through.push(Through { name, clears: None, preload: None });
+                continue;
+            }
+            Err(NotElf::Other) => started.program = Program::Strange(path),
+            Err(NotElf::Unreadable(why)) => started.program = Program::Unreadable(path, why),
+        }
+        return started;
+    }
+    started.program = Program::Missing(started.words.first().cloned().unwrap_or_default());
+    started
+}
+
+/// A file that is there without being executable.
+fn existing(word: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(word)).filter(|path| word.contains('/') && path.is_file())
+}
+
+impl Started {
+    /// Steps over a program that hands on; `false` if nothing behind it is a program.
+    fn hand_on(&mut self, name: &str) -> bool {
+        let mut through = Through { name: name.into(), clears: None, preload: None };
+        let mut at = 1 + usize::from(WITH_COMMAND.contains(&name));
+        if name == "env" {
+            while let Some(word) = self.words.get(at) {
+                let cleared = match word.as_str() {
+                    "-i" | "-" | "--ignore-environment" => true,
+                    "-u" | "--unset" => {
+                        at += 1;
+                        self.words.get(at).is_some_and(|w| w == "LD_PRELOAD")
+                    }
+                    "-uLD_PRELOAD" | "--unset=LD_PRELOAD" => true,
+                    "-C" | "--chdir" | "-S" | "--split-string" => {
+                        at += usize::from(word.starts_with("-C") || word == "--chdir");
+                        false
+                    }
+                    other => {
+                        if let Some(value) = other.strip_prefix("LD_PRELOAD=") {
+                            through.preload = Some(value.to_string());
+                        } else if !other.starts_with('-') && !other.contains('=') {
+                            break;
+                        }
+                        false
+                    }
+                };
+                if cleared {
+                    through.clears = Some(format!("env {}", self.words[1..=at].join(" ")));
+                    through.preload = None;
+                }
+                at += 1;
+            }
+        }
+        let runs = |word: &String| {
+            !word.starts_with('-') && (in_path(word).is_some() || existing(word).is_some())
+        };
+        let next = match name {
+            "env" => (at < self.words.len()).then_some(at),
+            _ => (at..self.words.len()).find(|&k| runs(&self.words[k])),
+        };
+        let Some(next) = next else { return false };
+        self.words.drain(..next);
+        self.through.push(through);
+        true
+    }
+
+    /// Ends at a shell: its script, or the text of `-c`.
+    fn shell(&mut self) {
+        let mut at = 1;
+        while let Some(word) = self.words.get(at).filter(|w| w.starts_with(['-', '+'])) {
+            if !word.starts_with("--") && word.contains('c') {
+                let text = self.words.get(at + 1).cloned().unwrap_or_default();
+                self.program = Program::Script { text };
+                return;
+            }
+            at += 1 + usize::from(matches!(word.as_str(), "-o" | "+o" | "-O" | "+O"));
+        }
+        let Some(word) = self.words.get(at).cloned() else {
+            self.program = Program::Script { text: String::new() };
+            return;
+        };
+        let path = PathBuf::from(&word);
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(&path).and_then(|file| {
+            std::io::Read::read_to_end(&mut std::io::Read::take(file, LONGEST_SCRIPT), &mut bytes)
+        });
+        self.program = match read {
+            Ok(_) => Program::Script { text: String::from_utf8_lossy(&bytes).into_owned() },
+            Err(error) => Program::Unreadable(path.clone(), error.to_string()),
+        };
+        self.path = Some(path);
+        self.words.drain(..at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn of(line: &str) -> Started {
+        let words = line.split(' ').map(str::to_string).collect();
+        start(&Part { words, ..Part::default() })
+    }
+
+    #[test]
+    fn looks_through_what_hands_on() {
+        for line in ["/bin/true x", "timeout 10 /bin/true x", "env A=1 nice -n 3 /bin/true x"] {
+            let started = of(line);
+            assert!(matches!(started.program, Program::Binary(_)), "{line}");
+            assert_eq!(started.words, ["/bin/true", "x"], "{line}");
+        }
+        let cleared = |line: &str| of(line).through[0].clears.is_some();
+        assert!(cleared("env -i /bin/true") && cleared("env -u LD_PRELOAD /bin/true"));
+        assert!(cleared("env --unset=LD_PRELOAD A=1 /bin/true"));
+        assert!(!cleared("env -u HOME A=1 /bin/true"));
+        assert_eq!(
+            of("env LD_PRELOAD=/x.so /bin/true").through[0].preload.as_deref(),
+            Some("/x.so")
+        );
+    }
+
+    #[test]
+    fn ends_where_the_way_is_unknown() {
+        assert!(
+            matches!(of("apptainer exec a.sif ./a").program, Program::Container(n) if n == "apptainer")
+        );
+        let words = ["bash", "-lc", "unset LD_PRELOAD; ./a"].map(str::to_string).to_vec();
+        let started = start(&Part { words, ..Part::default() });
+        assert!(matches!(started.program, Program::Script { text } if text.contains("unset")));
+        assert!(matches!(of("/no/such/program").program, Program::Missing(_)));
+        assert!(matches!(start(&Part::default()).program, Program::Nothing));
+        assert!(matches!(of("/etc/passwd").program, Program::Strange(_)));
+    }
+
+    #[test]
+    fn scripts_lead_to_their_interpreter() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path.display().to_string()
+        };
+        let started = of(&format!("{} -v", script("s", "#!/bin/sh\nexport -n LD_PRELOAD\n./a\n")));
+        assert!(matches!(started.program, Program::Script { text } if text.contains("export -n")));
+        let path = script("t", "#!/usr/bin/env true\n");
+        let started = of(&format!("{path} -v"));
+        assert!(matches!(started.program, Program::Binary(_)));
+        assert_eq!(started.words, ["true", path.as_str(), "-v"]);
+        // A script that is its own interpreter does not hang the search.
+        let path = script("u", "");
+        std::fs::write(&path, format!("#!{path}\n")).unwrap();
+        assert!(matches!(of(&path).program, Program::Missing(_)));
+    }
+}

@@ -1,0 +1,110 @@
+//! Which functions the MPI library of a launch has: what `rankweave run` tells the preloaded library.
+//!
+//! A program that loads its MPI library by itself (Python, Julia) looks for functions before the
+//! preloaded library can know that MPI. `run` can know it, and says so in one variable: a hash of
+//! the names the preloaded library has, so that the two belong together, and one bit per name in the
+//! order of that library's symbol table. Unlike a copy of the library that lacks the others, this
+//! needs no file that every node can see.
+
+/// The variable.
+pub const FUNCTIONS: &str = "RANKWEAVE_FUNCTIONS";
+
+/// For each C function that the preloaded library wraps, whether the MPI library has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Functions {
+    bits: Vec<bool>,
+}
+
+/// True for a C function of MPI: Fortran names are in one case.
+pub fn is_c_function(name: &[u8]) -> bool {
+    name.strip_prefix(b"MPI_").is_some_and(|rest| rest.iter().any(u8::is_ascii_lowercase))
+}
+
+fn hash(names: &[&[u8]]) -> u64 {
+    // FNV-1a, 64 bits, with an end behind each name.
+    names
+        .iter()
+        .flat_map(|name| name.iter().chain(&[0]))
+        .fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+impl Functions {
+    /// The value of the variable: `names` are all symbols that the preloaded library offers, in its
+    /// order, `has` says which of them the MPI library has. Other names than MPI's are passed over.
+    pub fn encode<'a>(
+        names: impl Iterator<Item = &'a [u8]>,
+        mut has: impl FnMut(&[u8]) -> bool,
+    ) -> String {
+        let names: Vec<&[u8]> = names.filter(|name| is_c_function(name)).collect();
+        let digits = names.chunks(4).map(|four| {
+            let bit = |(k, name): (usize, &&[u8])| u32::from(has(name)) << k;
+            four.iter().enumerate().map(bit).sum::<u32>()
+        });
+        let digits: String = digits.filter_map(|d| char::from_digit(d, 16)).collect();
+        format!("{:016x}.{digits}", hash(&names))
+    }
+
+    /// Reads the variable; `None` if it is not for a library with these names.
+    pub fn decode<'a>(text: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<Functions> {
+        let names: Vec<&[u8]> = names.filter(|name| is_c_function(name)).collect();
+        let (wanted, digits) = text.split_once('.')?;
+        if u64::from_str_radix(wanted, 16).ok()? != hash(&names) {
+            return None;
+        }
+        let digits: Option<Vec<u32>> = digits.chars().map(|c| c.to_digit(16)).collect();
+        let digits = digits.filter(|d| d.len() == names.len().div_ceil(4))?;
+        let bit = |k: usize| digits.get(k / 4).is_some_and(|digit| digit >> (k % 4) & 1 == 1);
+        Some(Functions { bits: (0..names.len()).map(bit).collect() })
+    }
+
+    /// Whether the MPI library has the function of this number among the C functions.
+    pub fn has(&self, number: usize) -> bool {
+        self.bits.get(number).copied().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn c_functions_are_told_from_other_names() {
+        assert!(is_c_function(b"MPI_Send") && is_c_function(b"MPI_T_init_thread"));
+        for name in ["MPI_SEND", "mpi_send_", "MPI_", "PMPI_Send", "rankweave_reorder"] {
+            assert!(!is_c_function(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn another_library_is_refused() {
+        let names = ["MPI_Send", "mpi_send_", "MPI_Recv"];
+        let bytes = |names: &'static [&str]| names.iter().map(|n| n.as_bytes());
+        let text = Functions::encode(names.iter().map(|n| n.as_bytes()), |n| n == b"MPI_Recv");
+        let read = Functions::decode(&text, names.iter().map(|n| n.as_bytes())).unwrap();
+        assert_eq!((read.has(0), read.has(1), read.has(2)), (false, true, false));
+        assert_eq!(Functions::decode(&text, bytes(&["MPI_Recv", "MPI_Send"])), None);
+        assert_eq!(Functions::decode(&text, bytes(&["MPI_Send"])), None);
+        for damaged in ["", ".", "x.1", &text[1..], &format!("{text}0"), &text[..text.len() - 1]] {
+            let names = names.iter().map(|n| n.as_bytes());
+            assert_eq!(Functions::decode(damaged, names), None, "{damaged}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(bits in prop::collection::vec(any::<bool>(), 0..40), k in 0..9usize) {
+            let names: Vec<String> = (0..bits.len()).map(|i| format!("MPI_F{i}x{k}")).collect();
+            let bytes = || names.iter().map(|n| n.as_bytes());
+            let of = |name: &[u8]| names.iter().position(|n| n.as_bytes() == name).unwrap();
+            let text = Functions::encode(bytes(), |name| bits[of(name)]);
+            let read = Functions::decode(&text, bytes()).unwrap();
+            prop_assert!((0..bits.len()).all(|i| read.has(i) == bits[i]));
+        }
+
+        #[test]
+        fn anything_can_be_read(text in ".{0,60}") {
+            let _ = Functions::decode(&text, [&b"MPI_Send"[..]].into_iter());
+        }
+    }
+}
