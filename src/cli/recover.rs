@@ -8,6 +8,7 @@ use crate::report::units;
 use crate::store::Store;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};
 use serde_json::json;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -122,7 +123,9 @@ impl Args {
             }
         }
         for stray in strays.iter().filter(|s| !s.running) {
-            if self.discard {
+            // What somebody else keeps in a common store is not ours to remove.
+            let is_ours = std::fs::symlink_metadata(&stray.path).is_ok_and(|m| m.uid() == user);
+            if self.discard && is_ours {
                 let _ = std::fs::remove_file(&stray.path);
                 eprintln!("rankweave: removed {}", stray.path.display());
                 results.push(json!({ "removed": stray.path.display().to_string() }));

@@ -31,13 +31,20 @@ pub fn best_of(parts: Vec<Part>) -> Vec<Part> {
 /// Joins the parts of one job, each of another task. `how` says how the job ended, for a sentence
 /// that begins "recovered".
 ///
-/// `now` is in seconds since 1970-01-01 UTC. Errors: no parts, or parts of different jobs.
+/// `now` is in seconds since 1970-01-01 UTC. Errors: no parts, parts of different jobs, or one that
+/// contradicts itself.
 pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
     let Some(job) = parts.first().map(|p| &p.about.job) else {
         return Err(Error::new(ErrorKind::NotFound, "there is nothing to join"));
     };
     if parts.iter().any(|p| p.about.job != *job) {
         return Err(Error::new(ErrorKind::Format, "spill files of one job contradict each other"));
+    }
+    if let Some(what) = parts.iter().find_map(Part::inconsistency) {
+        return Err(Error::new(
+            ErrorKind::Format,
+            format!("what is left of job {:016x} contradicts itself: {what}", job.id),
+        ));
     }
     let mut entries: [Vec<_>; 3] = Default::default();
     let mut gaps = Gaps::default();
@@ -224,6 +231,16 @@ mod tests {
         other.about.job.key = "else".into();
         assert!(join(&[part(0, 0, "a"), other], "killed", 0).is_err());
         assert!(join(&[], "killed", 0).is_err());
+    }
+
+    #[test]
+    fn numbers_outside_the_job_are_refused() {
+        for (task, process) in [(4, 0), (0, 99), (99, 99)] {
+            assert!(join(&[part(1, 1, "a"), part(task, process, "a")], "killed", 0).is_err());
+        }
+        let mut huge = part(0, 0, "a");
+        huge.about.job.tasks = u32::MAX;
+        assert!(join(&[huge], "killed", 0).is_err());
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub const ORDER_MARK: u32 = 0x0102_0304;
 pub const HEADER: usize = 64;
 /// Longest description.
 pub const LONGEST_ABOUT: usize = 64 << 20;
+/// Most tasks of a job that are believed; the memory that joining takes grows with them.
+pub const MOST_TASKS: u32 = 1 << 24;
 /// Alignment of regions.
 pub const ALIGN: usize = 64;
 /// Length of the head of a region.

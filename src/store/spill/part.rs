@@ -10,6 +10,7 @@
 //! ```
 
 use super::about::About;
+use super::layout::MOST_TASKS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::Traffic;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,25 @@ impl Part {
         let rows = self.sent.iter().chain([&self.fetched]).flatten();
         rows.fold(0, |sum, (_, traffic)| sum.saturating_add(traffic.messages))
     }
+
+    /// What cannot be in it: a task, process or peer outside the job, or a job of no size that a
+    /// machine has.
+    pub fn inconsistency(&self) -> Option<String> {
+        let (about, tasks) = (&self.about, self.about.job.tasks);
+        if tasks == 0 || tasks > MOST_TASKS {
+            return Some(format!("a job of {tasks} tasks"));
+        }
+        if about.task >= tasks || about.process >= tasks {
+            return Some(format!(
+                "task {} on process {} in a job of {tasks} tasks",
+                about.task, about.process
+            ));
+        }
+        let mut peers = self.sent.iter().chain([&self.fetched]).flatten().map(|&(peer, _)| peer);
+        peers.find(|&peer| peer >= tasks).map(|peer| {
+            format!("messages of task {} with task {peer} in a job of {tasks} tasks", about.task)
+        })
+    }
 }
 
 /// The bytes of a file of parts.
@@ -103,7 +123,8 @@ pub fn encode_parts(parts: &[Part]) -> Result<Vec<u8>> {
 
 /// The parts in the bytes of a file.
 ///
-/// Errors (without a place, which the caller adds): not such a file, a newer version, damaged.
+/// Errors (without a place, which the caller adds): not such a file, a newer version, damaged, a
+/// part that contradicts itself.
 pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
     let damaged = |what: &str| Err(Error::new(ErrorKind::Format, what.to_string()));
     let field = |start: usize, length: usize| {
@@ -126,7 +147,48 @@ pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
         return damaged("the file is damaged");
     }
     match postcard::take_from_bytes::<Vec<Part>>(body) {
-        Ok((parts, [])) => Ok(parts),
+        Ok((parts, [])) => match parts.iter().find_map(Part::inconsistency) {
+            None => Ok(parts),
+            Some(what) => damaged(&format!("the file contradicts itself: {what}")),
+        },
         _ => damaged("the file cannot be decoded"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::spill::Job;
+
+    /// Changed so, a part that is right is refused, and a file that has it among others too.
+    fn refused(change: impl Fn(&mut Part)) {
+        let mut part = Part::default();
+        part.about.job = Job { tasks: 4, ..Job::default() };
+        (part.about.task, part.about.process) = (3, 3);
+        let traffic = Traffic { bytes: 1, messages: 1 };
+        part.sent[1] = vec![(0, traffic), (3, traffic)];
+        part.fetched = vec![(3, traffic)];
+        let right = part.clone();
+        assert_eq!(decode_parts(&encode_parts(&[part.clone()]).unwrap()).unwrap(), [right.clone()]);
+        change(&mut part);
+        assert!(part.inconsistency().is_some());
+        let bytes = encode_parts(&[right, part]).unwrap();
+        assert!(decode_parts(&bytes).unwrap_err().to_string().contains("contradicts itself"));
+    }
+
+    #[test]
+    fn a_task_process_or_peer_outside_the_job_is_refused() {
+        refused(|part| part.about.task = 4);
+        refused(|part| part.about.process = 99);
+        refused(|part| part.sent[0].push((4, Traffic::default())));
+        refused(|part| part.sent[2].push((u32::MAX, Traffic::default())));
+        refused(|part| part.fetched.push((4, Traffic::default())));
+    }
+
+    #[test]
+    fn a_job_of_a_size_that_no_machine_has_is_refused() {
+        refused(|part| part.about.job.tasks = 0);
+        refused(|part| part.about.job.tasks = MOST_TASKS + 1);
+        refused(|part| part.about.job.tasks = u32::MAX);
     }
 }

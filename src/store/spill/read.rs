@@ -120,7 +120,11 @@ fn read_header(bytes: &[u8]) -> Result<(About, usize)> {
         return wrong("the description in the spill file cannot be decoded".into());
     };
     let job = &decoded.job;
-    if job.tasks == 0 || decoded.task >= job.tasks || decoded.process >= job.tasks {
+    if job.tasks == 0
+        || job.tasks > layout::MOST_TASKS
+        || decoded.task >= job.tasks
+        || decoded.process >= job.tasks
+    {
         return wrong("the description in the spill file contradicts itself".into());
     }
     Ok((decoded, (layout::HEADER + length).next_multiple_of(layout::ALIGN)))
@@ -175,7 +179,7 @@ fn communicator<'b>(
         u64::from(size) == head.count
     };
     let fits = known && rank < local_size && (inter || local_size == size);
-    (fits && local_size <= 1 << 24).then_some(Communicator {
+    (fits && local_size <= layout::MOST_TASKS).then_some(Communicator {
         rank,
         local_size,
         size,

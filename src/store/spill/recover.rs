@@ -25,6 +25,8 @@ pub struct Unfinished {
     parts: Vec<Part>,
     /// Processes that live and count on.
     pub running: usize,
+    /// The store in which parts were found, where there is no spill file.
+    lies_in: Option<Store>,
 }
 
 /// A file that cannot be read.
@@ -85,12 +87,17 @@ pub fn collect(
             paths.into_iter().filter(|p| !p.is_empty()).map(Store::open).chain(own).collect()
         }
     };
-    for waiting in stores.iter().map(Waiting::of) {
+    for store in &stores {
+        let waiting = Waiting::of(store);
         for (id, path) in waiting.files(None) {
-            match waiting.load(&path) {
+            match waiting.load(&path, user) {
                 Ok(parts) => {
                     for part in parts.into_iter().filter(|p| p.about.job.id == id) {
-                        entry(&mut jobs, &part.about.job).parts.push(part);
+                        let job = entry(&mut jobs, &part.about.job);
+                        if job.local.is_empty() {
+                            job.lies_in.get_or_insert_with(|| store.clone());
+                        }
+                        job.parts.push(part);
                     }
                 }
                 Err(error) => strays.push(Stray { path, error, running: false }),
@@ -116,6 +123,7 @@ fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &Job) -> &'j mut Unfi
         local: Vec::new(),
         parts: Vec::new(),
         running: 0,
+        lies_in: None,
     })
 }
 
@@ -219,9 +227,10 @@ impl Unfinished {
         Waiting::of(store).remove(self.job.id);
     }
 
-    /// The store that the job used, unless another is asked for.
+    /// The store that is asked for, else the one in which the parts lie, or which the job used by its
+    /// spill files. A part says nothing about where to write.
     pub fn store(&self, asked: Option<&Store>) -> Result<Store> {
-        match asked {
+        match asked.or(self.lies_in.as_ref()) {
             Some(store) => Ok(store.clone()),
             None if !self.job.store.is_empty() => Ok(Store::open(Path::new(&self.job.store))),
             None => Store::default_dir().map(Store::open),
@@ -327,6 +336,32 @@ mod tests {
         assert!(record.has_all_tasks());
         assert_eq!(record.matrix.sum().pairs(), 3);
         assert!(Waiting::of(&place.store).files(None).is_empty());
+    }
+
+    #[test]
+    fn a_bad_file_of_parts_stops_nothing_and_names_no_store() {
+        let place = Place::new();
+        spill(&place.spills, 7, 0, 5);
+        place.one().recover(&place.store, "a", Choice::default(), 200).unwrap();
+        let waiting = Waiting::of(&place.store);
+        let good = waiting.load(&waiting.files(Some(7))[0].1, user()).unwrap().remove(0);
+        let mut outside = good.clone();
+        (outside.about.job.id, outside.about.process) = (8, 99);
+        let bad = waiting.keep("b", &[outside]).unwrap();
+        let mut elsewhere = good;
+        elsewhere.about.job.id = 9;
+        elsewhere.about.job.store = "/elsewhere".into();
+        waiting.keep("c", &[elsewhere]).unwrap();
+        let (jobs, strays, _) = collect(&[], Some(&place.store), user());
+        assert_eq!(strays.iter().map(|s| &s.path).collect::<Vec<_>>(), [&bad]);
+        assert_eq!(jobs.iter().map(|j| j.job.id).collect::<Vec<_>>(), [7, 9]);
+        assert_eq!(jobs[1].store(None).unwrap().directory(), place.store.directory());
+        for job in &jobs {
+            job.recover(&place.store, "a", Choice::default(), 300).unwrap();
+        }
+        let (jobs, strays, _) = collect(&[], Some(&place.store), user() + 1);
+        assert!(jobs.is_empty());
+        assert_eq!(strays.len(), 3, "files of another user");
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.parts`.
 
 use super::part::{Part, decode_parts, encode_parts};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -66,10 +69,23 @@ impl Waiting {
         found
     }
 
-    /// The parts in a file.
-    pub fn load(&self, path: &Path) -> Result<Vec<Part>> {
-        let bytes =
-            std::fs::read(path).map_err(|e| Error::io("cannot read parts of a job", path, &e))?;
+    /// The parts in a file of `user`.
+    ///
+    /// Errors: it cannot be read, is damaged, or belongs to somebody else, who could say whatever
+    /// he likes about a job.
+    pub fn load(&self, path: &Path, user: u32) -> Result<Vec<Part>> {
+        let failed = |e: std::io::Error| Error::io("cannot read parts of a job", path, &e);
+        // Neither a link nor a pipe of somebody else is followed or waited for.
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let mut file =
+            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() || meta.uid() != user {
+            let what = "these parts of a job belong to another user, and are not used";
+            return Err(Error::new(ErrorKind::Format, what).at(path.display()));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 
@@ -92,7 +108,11 @@ mod tests {
         let waiting = Waiting::of(&Store::open(dir.path().join("s")));
         assert!(waiting.files(None).is_empty());
         let part = |job: u64, task: u32| Part {
-            about: About { job: Job { id: job, ..Job::default() }, task, ..About::default() },
+            about: About {
+                job: Job { id: job, tasks: 4, ..Job::default() },
+                task,
+                ..About::default()
+            },
             ..Part::default()
         };
         waiting.keep("n1", &[part(5, 0)]).unwrap();
@@ -101,16 +121,25 @@ mod tests {
         waiting.keep("n1", &[part(6, 0)]).unwrap();
         let files = waiting.files(Some(5));
         assert_eq!(files.len(), 2);
-        let parts: usize = files.iter().map(|f| waiting.load(&f.1).unwrap().len()).sum();
+        // SAFETY: no preconditions.
+        let user = unsafe { libc::geteuid() };
+        let parts: usize = files.iter().map(|f| waiting.load(&f.1, user).unwrap().len()).sum();
         assert_eq!(parts, 3);
+        assert!(waiting.load(&files[0].1, user + 1).is_err(), "a file of another user");
+        let link = waiting.directory().join("0000000000000006.n9.parts");
+        std::os::unix::fs::symlink(&files[0].1, &link).unwrap();
+        assert!(waiting.load(&link, user).is_err(), "a link");
+        std::fs::remove_file(link).unwrap();
         waiting.remove(5);
         assert_eq!(waiting.files(None).len(), 1);
     }
 
     #[test]
     fn damage_is_found() {
-        let bytes = encode_parts(&[Part::default()]).unwrap();
-        assert_eq!(decode_parts(&bytes).unwrap(), [Part::default()]);
+        let mut part = Part::default();
+        part.about.job.tasks = 1;
+        let bytes = encode_parts(std::slice::from_ref(&part)).unwrap();
+        assert_eq!(decode_parts(&bytes).unwrap(), [part]);
         for at in 0..bytes.len() {
             assert!(decode_parts(&bytes[..at]).is_err());
             let mut changed = bytes.clone();
