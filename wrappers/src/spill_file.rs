@@ -6,8 +6,10 @@
 //! * Only directories of the node are used: a page of a network file system can fail in the middle
 //!   of a store. Memory (/dev/shm) comes first, because pages of a disk are written back now and
 //!   then, and a store into one waits meanwhile.
-//! * Not more than a thousandth of the free space is asked for at the start, since the MPI library
-//!   uses the same place.
+//! * Not more than a thousandth of the free space is taken, at the start and later, since the MPI
+//!   library and the other processes of the node use the same place.
+//! * A limit on the size of files (RLIMIT_FSIZE) is looked at before space is asked for, and the signal
+//!   that the kernel has for it (SIGXFSZ) does not reach the program.
 //! * No descriptor stays open: some programs close all they find. The lock that tells others that
 //!   this process lives belongs to the mapping. To grow, the file is opened again and compared.
 
@@ -18,7 +20,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What is asked for at the start is at most this part of the free space.
+/// A file is at most this part of the free space.
 const PART_OF_FREE: u64 = 1024;
 /// Extents up to this size get their pages at once.
 const POPULATE: usize = 256 << 10;
@@ -97,7 +99,9 @@ impl SpillFile {
         if !self.is_ours() || (status.st_dev, status.st_ino) != (self.device, self.inode) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let extent = reserve_and_map(&descriptor, self.length, length.next_multiple_of(page()))?;
+        let length = length.checked_next_multiple_of(page()).ok_or(io::ErrorKind::InvalidInput)?;
+        check_space(&file_system(&descriptor)?, self.length, length)?;
+        let extent = reserve_and_map(&descriptor, self.length, length)?;
         self.length += extent.length;
         Ok(extent)
     }
@@ -148,11 +152,28 @@ fn check_directory(directory: &Path, length: usize) -> io::Result<()> {
     if REMOTE.contains(&(status.f_type as u32)) {
         return Err(io::Error::other("its file system is not of this node"));
     }
+    check_space(&status, 0, length)
+}
+
+/// Refuses `more` bytes for a file of `length` that would be too large a part of the free space.
+fn check_space(status: &libc::statfs, length: usize, more: usize) -> io::Result<()> {
     let free = status.f_bavail.saturating_mul(status.f_bsize as u64);
-    if (length as u64).saturating_mul(PART_OF_FREE) > free {
+    let wanted = (length as u64).saturating_add(more as u64);
+    if wanted.saturating_mul(PART_OF_FREE) > free.saturating_add(length as u64) {
         return Err(io::Error::other("it has too little space"));
     }
     Ok(())
+}
+
+fn file_system(descriptor: &OwnedFd) -> io::Result<libc::statfs> {
+    // SAFETY: an open descriptor and a struct that is filled before it is read.
+    unsafe {
+        let mut status: libc::statfs = std::mem::zeroed();
+        match libc::fstatfs(descriptor.as_raw_fd(), &raw mut status) {
+            0 => Ok(status),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 fn open(path: &CString, flags: libc::c_int) -> io::Result<OwnedFd> {
@@ -192,13 +213,45 @@ fn lock(descriptor: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-fn reserve_and_map(descriptor: &OwnedFd, from: usize, length: usize) -> io::Result<Extent> {
-    let offset = from as libc::off_t;
-    // SAFETY: an open descriptor. Not posix_fallocate, which writes blocks where the file system
-    // cannot reserve them, and then is no promise where writing takes new ones.
-    if unsafe { libc::fallocate(descriptor.as_raw_fd(), 0, offset, length as libc::off_t) } != 0 {
-        return Err(io::Error::last_os_error());
+/// Reserves bytes of the file. A limit on the size of files is an error and nothing else: the signal
+/// that comes with it is held back in this thread, taken off if the call raised it, and let through
+/// again.
+fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()> {
+    let too_large = || io::Error::from_raw_os_error(libc::EFBIG);
+    let end = offset.checked_add(length).ok_or_else(too_large)?;
+    // SAFETY: structs and sets are filled before they are read, the descriptor is open. Not
+    // posix_fallocate, which writes blocks where the file system cannot reserve them, and then is no
+    // promise where writing takes new ones.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) == 0 && end as u64 > limit.rlim_cur {
+            return Err(too_large());
+        }
+        let mut signal: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signal);
+        libc::sigaddset(&raw mut signal, libc::SIGXFSZ);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut before);
+        libc::sigpending(&raw mut pending);
+        let raised_before = libc::sigismember(&raw const pending, libc::SIGXFSZ) == 1;
+        let (from, bytes) = (offset as libc::off_t, length as libc::off_t);
+        let result = match libc::fallocate(descriptor.as_raw_fd(), 0, from, bytes) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        };
+        if result.is_err() && !raised_before {
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&raw const signal, std::ptr::null_mut(), &raw const at_once);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
     }
+}
+
+fn reserve_and_map(descriptor: &OwnedFd, from: usize, length: usize) -> io::Result<Extent> {
+    reserve(descriptor, from, length)?;
+    let offset = from as libc::off_t;
     let populate = if length <= POPULATE { libc::MAP_POPULATE } else { 0 };
     // SAFETY: a fresh mapping of bytes that the file has.
     let address = unsafe {
@@ -247,6 +300,17 @@ mod tests {
         assert!(!path.exists());
         assert!(file.grow(1).is_err());
         std::fs::remove_dir(&place).unwrap();
+    }
+
+    #[test]
+    fn a_file_stays_a_small_part_of_the_free_space() {
+        // SAFETY: a struct of numbers.
+        let mut status: libc::statfs = unsafe { std::mem::zeroed() };
+        (status.f_bsize, status.f_bavail) = (4096, 1024);
+        assert!(check_space(&status, 0, 4096).is_ok());
+        assert!(check_space(&status, 0, 4097).is_err());
+        assert!(check_space(&status, 4096, 4096).is_err());
+        assert!(check_space(&status, usize::MAX, 1).is_err());
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! what they hold. A process of its own because a signal may come in the middle of anything: the
 //! handler makes system calls and nothing else. The command is started without copying this process
 //! (a copy would cost memory and disturb registered network buffers), is no child of the program
-//! (which would get SIGCHLD for it), and has no part in its standard streams.
+//! (which would get SIGCHLD for it), and has no part in its standard streams. Until it has become the
+//! command it shares the program's memory, and no handler of the program may run in it: all signals
+//! are held back from before it is made until no handler is left in it.
 
 use crate::spill;
 use rw::options::Settings;
@@ -34,6 +36,8 @@ static START: AtomicPtr<Start> = AtomicPtr::new(std::ptr::null_mut());
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// The signal that is handled, 0 = none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The process that handles it: a child that it forked has the handler, but nothing to flush.
+static HANDLED_BY: AtomicI32 = AtomicI32::new(0);
 /// What handled it before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -104,25 +108,75 @@ pub fn now() -> bool {
     }
     // SAFETY: leaked, never changed. The first process shares this memory and runs on a stack of its
     // own while this thread waits; it starts the second, waits until that has become the command,
-    // and ends. Only it is waited for.
+    // and ends. Only it is waited for. No signal is handled in this thread meanwhile, nor in them.
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
+        let mask = set_mask(u64::MAX);
         let top = (*start).stacks[0];
         let first = fork_onto(top, first_process, start.cast());
         if first > 0 {
             let mut status = 0;
-            libc::syscall(
+            while libc::syscall(
                 libc::SYS_wait4,
                 first,
                 &raw mut status,
                 libc::__WALL,
                 std::ptr::null_mut::<libc::c_void>(),
-            );
+            ) < 0
+                && *errno == libc::EINTR
+            {}
         }
-        *errno = before;
+        // Before signals are let through: one of them may ask for the next flush.
         BUSY.store(false, Ordering::Release);
+        set_mask(mask);
+        *errno = before;
         first > 0
+    }
+}
+
+/// Sets the signals that are held back in this thread, those of the C library included; gives those
+/// that were.
+fn set_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: two sets of the kernel's size.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const mask,
+            &raw mut before,
+            size_of::<u64>(),
+        )
+    };
+    before
+}
+
+/// A signal's action as the kernel has it.
+#[repr(C)]
+struct Action {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+/// Takes all handlers out of this process, and with them the signals that came meanwhile and were
+/// meant for one. To be called while all are held back; what is ignored stays so.
+fn forget_handlers() {
+    for signal in 1..=64 {
+        let set = |new: *const Action, old: *mut Action| {
+            // SAFETY: structs as the kernel has them, or null.
+            unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, size_of::<u64>()) }
+        };
+        let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        let known = set(std::ptr::null(), &raw mut action) == 0;
+        if known && action.handler != libc::SIG_DFL && action.handler != libc::SIG_IGN {
+            for handler in [libc::SIG_IGN, libc::SIG_DFL] {
+                let action = Action { handler, flags: 0, restorer: 0, mask: 0 };
+                set(&raw const action, std::ptr::null_mut());
+            }
+        }
     }
 }
 
@@ -137,13 +191,13 @@ extern "C" fn first_process(start: *mut libc::c_void) -> ! {
 
 extern "C" fn second_process(start: *mut libc::c_void) -> ! {
     // SAFETY: what `now` passed; system calls only. Descriptors are this process's own copies, and
-    // the signal mask as well.
+    // the signal mask and the table of handlers as well.
     unsafe {
         let start = &*start.cast::<Start>();
-        let none = 0u64;
-        let nothing = std::ptr::null_mut::<libc::c_void>();
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, nothing, 8);
+        // Of no process group of the program from here on; then handlers go, then signals may come.
         libc::syscall(libc::SYS_setsid);
+        forget_handlers();
+        set_mask(0);
         let null = libc::syscall(libc::SYS_open, c"/dev/null".as_ptr(), libc::O_RDWR, 0);
         for standard in 0..3 {
             libc::syscall(libc::SYS_dup2, null, standard);
@@ -220,6 +274,7 @@ fn handle(signal: libc::c_int) {
         own.sa_sigaction = signalled as *const () as usize;
         own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
         own.sa_mask = before.sa_mask;
+        HANDLED_BY.store(libc::getpid(), Ordering::Release);
         if libc::sigaction(signal, &raw const own, std::ptr::null_mut()) == 0 {
             SIGNAL.store(signal, Ordering::Release);
         }
@@ -249,6 +304,9 @@ extern "C" fn signalled(
     // that its flags say.
     unsafe {
         let (handler, flags) = ((*previous).sa_sigaction, (*previous).sa_flags);
+        if handler == libc::SIG_DFL && libc::getpid() != HANDLED_BY.load(Ordering::Acquire) {
+            by_default(signal);
+        }
         if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
             return;
         }
@@ -260,6 +318,28 @@ extern "C" fn signalled(
             let call: extern "C" fn(libc::c_int) = std::mem::transmute(handler);
             call(signal);
         }
+    }
+}
+
+/// Does what the signal does by default, in a child of the program: it comes once more and is let
+/// through when the handler returns. System calls only.
+fn by_default(signal: libc::c_int) {
+    // SAFETY: `errno` and an action as the kernel has it.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let action = Action { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+        libc::syscall(
+            libc::SYS_rt_sigaction,
+            signal,
+            &raw const action,
+            std::ptr::null_mut::<Action>(),
+            size_of::<u64>(),
+        );
+        let process = libc::syscall(libc::SYS_getpid);
+        let thread = libc::syscall(libc::SYS_gettid);
+        libc::syscall(libc::SYS_tgkill, process, thread, signal);
+        *errno = before;
     }
 }
 
