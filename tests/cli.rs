@@ -139,7 +139,7 @@ fn map_and_eval_agree() {
     assert_eq!((&value["cost"], &value["identity_cost"]), (&8192.into(), &81920.into()));
     let eval = place.ok(&[&["eval"][..], &base, &["--json"]].concat());
     let listed = "hop_bytes, total_hops, avg_hops, max_dilation, sum_com, max_com, mc, mmc, ac, \
-                  amc, icv, icm, mnrv, mnrm";
+                  amc, icv, icm, mnrv, mnrm, predicted_time";
     assert_eq!(keys(&eval), sorted(listed));
     // Without --out and --json the mapping itself is the output.
     assert_eq!(place.ok(&[&["map"][..], &base].concat()), order);

@@ -180,7 +180,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__eval)
-            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --json --help"
+            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --noise --noise-levels --samples --algorithm --preset --seed --progress --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -219,7 +219,31 @@ _rankweave() {
                     return 0
                     ;;
                 --objective)
-                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
+                    return 0
+                    ;;
+                --noise)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --noise-levels)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --algorithm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "fast default strong" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -326,7 +350,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__map)
-            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --sparse-factor --time-limit --threads --seed --out --json --help"
+            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --sparse-factor --time-limit --threads --seed --progress --out --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -369,7 +393,7 @@ _rankweave() {
                     return 0
                     ;;
                 --objective)
-                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
                     return 0
                     ;;
                 --fix)
@@ -377,6 +401,22 @@ _rankweave() {
                     return 0
                     ;;
                 --oversubscribe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --weights)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --imbalance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --previous)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --migration-cost)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

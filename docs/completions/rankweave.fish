@@ -98,19 +98,25 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l preset -d 'H
 default\t''
 strong\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; the default tries several and keeps the best. \'list\' lists them' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc or mmc' -r -f -a "hop-bytes\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
 max-com\t''
 mc\t''
-mmc\t''"
+mmc\t''
+time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l fix -d 'Tasks that must be on a certain slot, such as 0=0,3=17' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'Tasks that share a slot, on average, when there are more tasks than slots' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d 'The compute load of each task, one number a line: slots get equal load, not equal counts' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l imbalance -d 'With --weights: how far above the mean the load of a slot may be, in percent' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'A mapping that is in use: a task stays on its slot unless moving it is worth its price' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l migration-cost -d 'With --previous: the price of moving one task, in units of the objective' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the heaviest pair\'s traffic (0 to 1)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time and take the best so far; also 500ms, 2m [default: no limit]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; the answer does not depend on it [default: one for each core]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s o -l out -d 'Write the mapping to this file [default: standard output, unless --json]' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l progress -d 'Show progress of long work even if standard error is no terminal'
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l json -d 'Print the summary as JSON to standard output'
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
@@ -122,12 +128,22 @@ onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l objective -d 'Print this one only: hop-bytes, total-hops, sum-com, max-com, mc or mmc' -r -f -a "hop-bytes\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l objective -d 'Print this one only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
 max-com\t''
 mc\t''
-mmc\t''"
+mmc\t''
+time\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise -d 'Study how mappings suffer when the matrix is not exact: all, or kinds of noise' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise-levels -d 'With --noise: intensities k' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l samples -d 'With --noise: noisy matrices for each kind and k' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l algorithm -d 'With --noise: the algorithm that computes the mappings' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l preset -d 'With --noise: how much effort each mapping takes: fast, default or strong' -r -f -a "fast\t''
+default\t''
+strong\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l seed -d 'With --noise: seed of noise and mappings' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l progress -d 'With --noise: show progress even if standard error is no terminal'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Print the metrics as JSON; those of links are null where the topology has no links'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r

@@ -1,20 +1,22 @@
 //! `rankweave eval`: all metrics of a mapping.
 
 use super::instance::{InstanceArgs, no_links, value_of};
+use super::noise::NoiseArgs;
 use super::{Exit, output, select};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::Source;
 use crate::mapping::Objective;
 use crate::metrics::{self, Evaluation};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100
   rankweave eval --matrix app.graph --topology torus:8x8x8 --mapping order.txt
   rankweave eval --matrix lulesh --topology torus:8x8x8 --mapping order.txt --json
-  rankweave eval --matrix m.csv --topology mesh:4x4 --objective hop-bytes";
+  rankweave eval --matrix m.csv --topology mesh:4x4 --objective hop-bytes
+  rankweave eval --matrix m.csv --topology tree:4:4 --noise all --noise-levels 0.1,0.5,1,2";
 
 /// Compute all metrics of a mapping
 ///
@@ -26,14 +28,17 @@ pub struct Args {
     instance: InstanceArgs,
 
     /// The mapping: line i (from 0) is the slot of task i
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "noise")]
     mapping: Option<PathBuf>,
 
-    /// Print this one only: hop-bytes, total-hops, sum-com, max-com, mc or mmc
+    /// Print this one only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     #[arg(long, value_name = "OBJECTIVE")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
     #[arg(hide_possible_values = true)]
     objective: Option<String>,
+
+    #[command(flatten)]
+    study: NoiseArgs,
 
     /// Print the metrics as JSON; those of links are null where the topology has no links
     #[arg(long)]
@@ -58,6 +63,7 @@ struct Answer {
     icm: u64,
     mnrv: u64,
     mnrm: u64,
+    predicted_time: Option<f64>,
 }
 
 impl From<&Evaluation> for Answer {
@@ -78,6 +84,7 @@ impl From<&Evaluation> for Answer {
             icm: e.icm,
             mnrv: e.mnrv,
             mnrm: e.mnrm,
+            predicted_time: e.predicted_time,
         }
     }
 }
@@ -86,10 +93,14 @@ impl Args {
     pub(super) fn execute(self) -> Result<Exit> {
         let instance = self.instance.load()?;
         let mapping = match &self.mapping {
-            Some(path) => read_mapping(&path.display().to_string(), &select::read(path)?)?,
+            Some(path) => read_mapping(path)?,
             None => instance.identity(),
         };
         let topology = instance.topology.as_ref();
+        if self.study.wanted() {
+            let objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
+            return self.study.execute(&instance, objective, self.json);
+        }
         let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
         if self.json {
             output::print_json(&Answer::from(&evaluation))?;
@@ -106,11 +117,27 @@ impl Args {
 }
 
 /// Reads a mapping: one slot a line.
-pub(super) fn read_mapping(name: &str, bytes: &[u8]) -> Result<Vec<usize>> {
+pub(super) fn read_mapping(path: &Path) -> Result<Vec<usize>> {
     const EXPECTED: &str = "one slot a line, line i (from 0) that of task i";
+    let numbers = numbers(&path.display().to_string(), &file(path)?, "the slot", EXPECTED)?;
+    Ok(numbers.into_iter().map(|slot| usize::try_from(slot).unwrap_or(usize::MAX)).collect())
+}
+
+/// A file that has to be there.
+pub(super) fn file(path: &Path) -> Result<Vec<u8>> {
+    select::read(path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::new(ErrorKind::Io, "there is no such file")
+            .at(path.display())
+            .advise("the path of a file"),
+        _ => e,
+    })
+}
+
+/// One number a line.
+pub(super) fn numbers(name: &str, bytes: &[u8], what: &str, expected: &str) -> Result<Vec<u64>> {
     Source::new(name, bytes)
         .content_lines("#")
-        .map(|line| line.number(line.text, "the slot", EXPECTED))
+        .map(|line| line.number(line.text, what, expected))
         .collect()
 }
 
@@ -133,6 +160,7 @@ fn text(e: &Evaluation) -> String {
         ("icm", e.icm.to_string(), "pairs between nodes"),
         ("mnrv", e.mnrv.to_string(), "most bytes that a node receives"),
         ("mnrm", e.mnrm.to_string(), "most pairs in which a node receives"),
+        ("time", e.predicted_time.map_or_else(none, real), "all traffic at once, in bytes"),
     ];
     rows.map(|(name, value, what)| format!("{name:<14}{value:>20}  {what}\n")).concat()
 }
@@ -143,8 +171,9 @@ mod tests {
 
     #[test]
     fn mappings() {
-        assert_eq!(read_mapping("f", b"# order\n3\n 1\n\n2\n").unwrap(), [3, 1, 2]);
-        let error = read_mapping("f", b"3\n1 2\n").unwrap_err().to_string();
+        let read = |bytes| numbers("f", bytes, "the slot", "one slot a line");
+        assert_eq!(read(b"# order\n3\n 1\n\n2\n").unwrap(), [3, 1, 2]);
+        let error = read(b"3\n1 2\n").unwrap_err().to_string();
         assert!(error.contains("f:2") && error.contains("1 2"), "{error}");
     }
 }

@@ -168,7 +168,7 @@ impl ExportArgs {
     fn given_order(&self, path: &Path, record: &Record) -> Result<Vec<u32>> {
         let name = path.display().to_string();
         let tasks = record.matrix.tasks();
-        let order = super::eval::read_mapping(&name, &select::read(path)?)?;
+        let order = super::eval::read_mapping(path)?;
         let mut taken = vec![false; tasks];
         let free = order
             .iter()

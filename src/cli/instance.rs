@@ -115,6 +115,7 @@ pub(super) fn value_of(objective: Objective, e: &Evaluation) -> Option<Figure> {
         Objective::MaxCom => Figure::Whole(e.max_com),
         Objective::Mc => Figure::Real(e.mc?),
         Objective::Mmc => Figure::Whole(u128::from(e.mmc?)),
+        Objective::Time => Figure::Real(e.predicted_time?),
     })
 }
 

@@ -1,14 +1,16 @@
 //! `rankweave map`: computes a mapping offline.
 
 use super::instance::{Figure, Instance, InstanceArgs, no_links, value_of};
-use super::{Exit, output};
+use super::progress::metered;
+use super::{Exit, eval, output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mapping::{self, Budget, Objective, Preset, Problem};
+use crate::mapping::{
+    self, Budget, Loads, Mapper, Objective, Preset, Previous, Problem, ProblemBuilder,
+};
 use crate::matrix::Graph;
 use crate::metrics;
 use crate::options;
 use serde::Serialize;
-
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,6 +20,9 @@ Examples:
   rankweave map --matrix lulesh --topology torus:8x8x8 --preset strong
   rankweave map --matrix m.csv --topology slurm:topology.conf --slots nodes.txt --json
   rankweave map --matrix m.mtx --topology mesh:32x32 --objective mc --fix 0=0
+  rankweave map --matrix chares.graph --topology torus:8x8 --weights loads.txt --imbalance 5
+  rankweave map --matrix app.graph --topology torus:8x8x8 --slots left.txt \\
+                --previous order.txt --migration-cost 1000000
   rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100 --mapping order.txt";
 
 /// Compute a mapping of tasks to slots, without running anything
@@ -40,11 +45,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     algorithm: String,
 
-    /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc or mmc
+    /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     ///
     /// hop-bytes: bytes times distance; total-hops: distance of all pairs that talk; sum-com,
     /// max-com: sum and maximum of the cost of the pairs; mc, mmc: the most loaded link, in bytes
-    /// over bandwidth and in messages.
+    /// over bandwidth and in pairs that use it; time: the predicted time of all traffic at once, the
+    /// most loaded link or the slot that sends or receives most.
     #[arg(long, value_name = "OBJECTIVE", default_value = "hop-bytes")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
     #[arg(hide_possible_values = true)]
@@ -56,9 +62,34 @@ pub struct Args {
 
     /// Tasks that share a slot, on average, when there are more tasks than slots
     ///
-    /// 1.5 gives every second slot two tasks.
-    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    /// 1.5 gives every second slot two tasks. No slot gets more tasks than an even distribution
+    /// needs.
+    #[arg(long, value_name = "F", default_value_t = 1.0, conflicts_with = "weights")]
     oversubscribe: f64,
+
+    /// The compute load of each task, one number a line: slots get equal load, not equal counts
+    ///
+    /// For more tasks than slots: the tasks are first grouped by who talks to whom, as many groups
+    /// as slots and about equally loaded, then the groups are mapped.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+
+    /// With --weights: how far above the mean the load of a slot may be, in percent
+    #[arg(long, value_name = "PCT", default_value_t = 3.0, requires = "weights")]
+    imbalance: f64,
+
+    /// A mapping that is in use: a task stays on its slot unless moving it is worth its price
+    ///
+    /// One slot a line, as --out writes it. Slots that are not allowed any more force moves.
+    #[arg(long, value_name = "MAPPING", conflicts_with = "weights")]
+    previous: Option<PathBuf>,
+
+    /// With --previous: the price of moving one task, in units of the objective
+    ///
+    /// For hop-bytes that is bytes times distance: moving B bytes of a task's data over d hops is
+    /// worth B times d. What is minimised is the objective plus this for every task that moves.
+    #[arg(long, value_name = "X", default_value_t = 0, requires = "previous")]
+    migration_cost: u64,
 
     /// Ignore pairs with less than this part of the heaviest pair's traffic (0 to 1)
     ///
@@ -78,6 +109,10 @@ pub struct Args {
     /// Seed of randomized algorithms
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Show progress of long work even if standard error is no terminal
+    #[arg(long)]
+    progress: bool,
 
     /// Write the mapping to this file [default: standard output, unless --json]
     #[arg(long, short, value_name = "FILE")]
@@ -108,6 +143,35 @@ struct Answer {
     seconds: f64,
     cpu_seconds: f64,
     peak_rss_bytes: u64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    moves: Option<Moves>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    load: Option<Load>,
+}
+
+/// With `--previous`.
+#[derive(Serialize)]
+struct Moves {
+    /// Tasks that are not where they were.
+    moved: usize,
+    /// Of these, those whose slot may not be used any more.
+    forced_moves: usize,
+    migration_cost: u64,
+}
+
+/// With `--weights`.
+#[derive(Serialize)]
+struct Load {
+    max_load: u128,
+    mean_load: f64,
+}
+
+/// What was computed, whichever way.
+struct Solution {
+    slot_of_task: Vec<usize>,
+    diagnostics: Vec<(&'static str, String)>,
+    moves: Option<Moves>,
+    load: Option<Load>,
 }
 
 impl Args {
@@ -129,25 +193,42 @@ impl Args {
         };
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         budget = budget.with_threads(self.threads.unwrap_or_else(cores));
+        let (mut budget, meter) = metered(budget, self.progress);
 
         let mut builder = Problem::builder(&graph, instance.topology.as_ref())
             .slots(&instance.slots)
+            .traffic(&instance.matrix)
             .objective(objective)
             .preset(preset)
             .seed(self.seed);
-        if let Some(capacities) = self.capacities(instance.slots.len())? {
+        if objective.needs_links() && instance.topology.network().is_none() {
+            return Err(no_links(objective, instance.topology.as_ref()));
+        }
+        if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
             builder = builder.capacities(&capacities);
         }
-        for (task, slot) in fixed {
+        for &(task, slot) in &fixed {
             builder = builder.fix(task, slot);
         }
-        let problem = builder.build()?;
         let (wall, cpu) = (Instant::now(), cpu_time());
-        let outcome = mapper.map(&problem, &mut budget)?;
+        let solution = self.solve(builder, mapper, &instance, &mut budget)?;
+        drop(meter);
         let (seconds, cpu_seconds) = (wall.elapsed(), cpu_time().saturating_sub(cpu));
-        problem.check(&outcome.slot_of_task)?;
 
-        let identity = problem.slots_of(&problem.identity_places());
+        let mut identity = instance.identity();
+        if solution.load.is_none() {
+            let mut plain =
+                Problem::builder(&graph, instance.topology.as_ref()).slots(&instance.slots);
+            if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
+                plain = plain.capacities(&capacities);
+            }
+            for &(task, slot) in &fixed {
+                plain = plain.fix(task, slot);
+            }
+            let problem = plain.build()?;
+            problem.check(&solution.slot_of_task)?;
+            identity = problem.slots_of(&problem.identity_places());
+        }
         let cost = |slots: &[usize]| -> Result<Figure> {
             let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
             value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
@@ -156,18 +237,20 @@ impl Args {
             schema: 1,
             algorithm: mapper.name().into(),
             preset: preset.name().into(),
-            tasks: problem.tasks(),
+            tasks: graph.vertices(),
             slots: instance.slots.len(),
             objective: objective.name(),
-            cost: cost(&outcome.slot_of_task)?,
+            cost: cost(&solution.slot_of_task)?,
             identity_cost: cost(&identity)?,
             seconds: seconds.as_secs_f64(),
             cpu_seconds: cpu_seconds.as_secs_f64(),
             peak_rss_bytes: peak_rss(),
+            moves: solution.moves,
+            load: solution.load,
         };
         if self.out.is_some() || !self.json {
             output::write_to(self.out.as_deref(), |out| {
-                outcome
+                solution
                     .slot_of_task
                     .iter()
                     .try_for_each(|slot| writeln!(out, "{slot}"))
@@ -177,7 +260,7 @@ impl Args {
         if self.json {
             output::print_json(&answer)?;
         } else {
-            eprint!("{}", text(&answer, &instance, &outcome.diagnostics));
+            eprint!("{}", text(&answer, &instance, &solution.diagnostics));
         }
         Ok(Exit::Done)
     }
@@ -203,8 +286,64 @@ impl Args {
         Ok(Graph::from_edges(vertices, &edges))
     }
 
-    /// Tasks that each slot may take; `None` if it is one for all.
-    fn capacities(&self, slots: usize) -> Result<Option<Vec<u32>>> {
+    /// Runs the algorithm, in the way that the options ask for.
+    fn solve(
+        &self,
+        builder: ProblemBuilder<'_>,
+        mapper: &dyn Mapper,
+        instance: &Instance,
+        budget: &mut Budget,
+    ) -> Result<Solution> {
+        if let Some(path) = &self.weights {
+            let name = path.display().to_string();
+            let expected = "one load a line, line i that of task i";
+            let weights = eval::numbers(&name, &eval::file(path)?, "the load", expected)?;
+            let loads =
+                Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;
+            let answer = mapping::map_with_loads(builder, &loads, mapper, budget)
+                .map_err(|e| if e.place().is_none() { e.at(path.display()) } else { e })?;
+            let of_slots = loads.of_slots(instance.topology.slots(), &answer.slot_of_task);
+            return Ok(Solution {
+                slot_of_task: answer.slot_of_task,
+                diagnostics: answer.diagnostics,
+                moves: None,
+                load: Some(Load {
+                    max_load: of_slots.into_iter().max().unwrap_or(0),
+                    mean_load: loads.total() as f64 / instance.slots.len().max(1) as f64,
+                }),
+            });
+        }
+        let problem = builder.build()?;
+        let Some(path) = &self.previous else {
+            let outcome = mapper.map(&problem, budget)?;
+            return Ok(Solution {
+                slot_of_task: outcome.slot_of_task,
+                diagnostics: outcome.diagnostics,
+                moves: None,
+                load: None,
+            });
+        };
+        let previous = Previous {
+            slot_of_task: eval::read_mapping(path)?,
+            migration_cost: self.migration_cost,
+        };
+        let answer =
+            mapping::remap(&problem, &previous, mapper, budget).map_err(|e| e.at("--previous"))?;
+        Ok(Solution {
+            slot_of_task: answer.outcome.slot_of_task,
+            diagnostics: answer.outcome.diagnostics,
+            moves: Some(Moves {
+                moved: answer.moved,
+                forced_moves: answer.forced,
+                migration_cost: self.migration_cost,
+            }),
+            load: None,
+        })
+    }
+
+    /// Tasks that each slot may take; `None` if it is one for all. Never more than an even
+    /// distribution needs: a slot left empty while others share is not what anyone wants.
+    fn capacities(&self, tasks: usize, slots: usize) -> Result<Option<Vec<u32>>> {
         let factor = self.oversubscribe;
         if !(1.0..=1e6).contains(&factor) {
             return Err(Error::new(ErrorKind::Usage, format!("{factor} is not a number from 1"))
@@ -214,8 +353,9 @@ impl Args {
         if factor == 1.0 {
             return Ok(None);
         }
+        let even = tasks.div_ceil(slots.max(1)) as u64;
         let below = |k: usize| (k as f64 * factor + 1e-9).floor() as u64;
-        Ok(Some((0..slots).map(|k| (below(k + 1) - below(k)) as u32).collect()))
+        Ok(Some((0..slots).map(|k| (below(k + 1) - below(k)).min(even) as u32).collect()))
     }
 }
 
@@ -256,6 +396,18 @@ fn text(answer: &Answer, instance: &Instance, diagnostics: &[(&'static str, Stri
     let (before, after) = (real(answer.identity_cost), real(answer.cost));
     if before > 0.0 {
         out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
+    }
+    if let Some(moves) = &answer.moves {
+        out.push_str(&format!(
+            "\n{} tasks moved, {} of them because their slot is gone",
+            moves.moved, moves.forced_moves
+        ));
+    }
+    if let Some(load) = &answer.load {
+        out.push_str(&format!(
+            "\nload of a slot {} at most, mean {:.1}",
+            load.max_load, load.mean_load
+        ));
     }
     out.push_str(&format!(
         "\n{:.3} s, {:.3} s of CPU time, {} at most\n",

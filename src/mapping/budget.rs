@@ -1,5 +1,6 @@
 //! What a mapping may cost: wall time and threads.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time limit and threads of a mapping run.
@@ -7,21 +8,32 @@ use std::time::{Duration, Instant};
 /// The limit is a guard, not a target: how much an algorithm tries is set by the preset and counted
 /// in steps, so that the answer does not depend on the speed of the machine. Only when the limit
 /// strikes first does an algorithm stop early and answer with the best it has.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Budget {
     deadline: Option<Instant>,
     threads: usize,
+    progress: Option<Arc<Progress>>,
+}
+
+/// Hears what is being done, and how much of it: `(stage, done, of)`. Called from any thread.
+pub type Progress = dyn Fn(&'static str, u64, u64) + Send + Sync;
+
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let heard = self.progress.is_some();
+        write!(f, "Budget({:?}, {} threads, progress {heard})", self.deadline, self.threads)
+    }
 }
 
 impl Budget {
     /// No time limit, one thread.
     pub fn unlimited() -> Self {
-        Budget { deadline: None, threads: 1 }
+        Budget { deadline: None, threads: 1, progress: None }
     }
 
     /// Stops `limit` from now; one thread.
     pub fn within(limit: Duration) -> Self {
-        Budget { deadline: Instant::now().checked_add(limit), threads: 1 }
+        Budget { deadline: Instant::now().checked_add(limit), threads: 1, progress: None }
     }
 
     /// Sets the number of threads; 0 counts as 1.
@@ -29,6 +41,22 @@ impl Budget {
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
+    }
+
+    /// Sets who hears about progress; long work reports some hundred times, never more than once for
+    /// a few milliseconds of work.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Reports progress.
+    #[inline]
+    pub fn report(&self, stage: &'static str, done: u64, of: u64) {
+        if let Some(progress) = &self.progress {
+            progress(stage, done, of);
+        }
     }
 
     /// Number of threads to use; the answer does not depend on it.
@@ -52,5 +80,12 @@ mod tests {
         assert!(Budget::within(Duration::ZERO).expired());
         assert!(!Budget::within(Duration::from_secs(3600)).expired());
         assert_eq!(Budget::unlimited().with_threads(0).threads(), 1);
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let into = heard.clone();
+        let budget = Budget::unlimited().with_progress(Arc::new(move |stage, done, of| {
+            into.lock().unwrap().push((stage, done, of));
+        }));
+        budget.clone().report("split", 1, 2);
+        assert_eq!(*heard.lock().unwrap(), [("split", 1, 2)]);
     }
 }

@@ -6,28 +6,36 @@
 //! [`Auto`], which runs several and keeps the best by the independent evaluator in
 //! [`crate::metrics`], the given order included, so that it is never worse than doing nothing.
 
+mod balance;
 mod budget;
 mod coarsening;
 mod geometric;
 mod identity;
 mod initial;
 mod multisection;
+mod noise;
 mod objective;
 mod outcome;
 mod papers;
 mod portfolio;
+mod preset;
 mod problem;
 mod refinement;
 mod registry;
+mod remap;
 mod work;
 
-pub use budget::Budget;
+pub use balance::{Balanced, Loads, map_with_loads};
+pub use budget::{Budget, Progress};
 pub use identity::Identity;
+pub use noise::{ADDITIVE_LIMIT, Noise, Sample, Study, with_noise};
 pub use objective::Objective;
 pub use outcome::Outcome;
 pub use portfolio::Auto;
-pub use problem::{Preset, Problem, ProblemBuilder};
+pub use preset::Preset;
+pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
+pub use remap::{Previous, Remapped, remap};
 
 use crate::error::Result;
 

@@ -17,20 +17,29 @@ pub enum Objective {
     MaxCom,
     /// Time of the most loaded link, bytes over bandwidth (UMPA paper: maximum congestion).
     Mc,
-    /// Messages on the most loaded link (UMPA paper: maximum message congestion).
+    /// Pairs on the most loaded link (UMPA paper: maximum message congestion).
     Mmc,
+    /// Predicted time of all traffic at once: the most loaded link, or the slot that sends or
+    /// receives most over a link of bandwidth 1 of its own.
+    Time,
 }
 
 impl Objective {
     /// All objectives, the default first.
-    pub const ALL: [Objective; 6] = [
+    pub const ALL: [Objective; 7] = [
         Objective::HopBytes,
         Objective::TotalHops,
         Objective::SumCom,
         Objective::MaxCom,
         Objective::Mc,
         Objective::Mmc,
+        Objective::Time,
     ];
+
+    /// True if it is about links, which a topology may not have.
+    pub fn needs_links(self) -> bool {
+        matches!(self, Objective::Mc | Objective::Mmc | Objective::Time)
+    }
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
@@ -41,6 +50,7 @@ impl Objective {
             Objective::MaxCom => "max-com",
             Objective::Mc => "mc",
             Objective::Mmc => "mmc",
+            Objective::Time => "time",
         }
     }
 }

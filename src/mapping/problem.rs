@@ -3,58 +3,22 @@
 //! Slots that may take several tasks are unrolled into *places*, one for each task a slot can take,
 //! so that every algorithm only ever sees "at most one task per place".
 
-use super::Objective;
+use super::{Objective, Preset};
 use crate::error::{Error, ErrorKind, Result};
-use crate::matrix::Graph;
-use crate::topology::Topology;
-use std::str::FromStr;
-
-/// How much work an algorithm may spend; presets differ in effort only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Preset {
-    /// A few milliseconds per thousand tasks.
-    Fast,
-    /// Good answers in less time than a job needs to start.
-    #[default]
-    Default,
-    /// Several times the work of the default, for placements that are used many times.
-    Strong,
-}
-
-impl Preset {
-    /// All presets, from the cheapest up.
-    pub const ALL: [Preset; 3] = [Preset::Fast, Preset::Default, Preset::Strong];
-
-    /// Name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Preset::Fast => "fast",
-            Preset::Default => "default",
-            Preset::Strong => "strong",
-        }
-    }
-}
-
-impl FromStr for Preset {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Preset::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("unknown preset '{name}'"))
-                .advise("one of fast, default, strong")
-        })
-    }
-}
+use crate::matrix::{Graph, SparseMatrix};
+use crate::topology::{Grid, Topology};
 
 /// Marks a task that is not fixed to a place.
 pub(crate) const FREE: u32 = u32::MAX;
 
 /// Tasks to be placed, the places, and the constraints. Built by [`Problem::builder`].
+#[derive(Clone)]
 pub struct Problem<'a> {
     graph: &'a Graph,
     topology: &'a dyn Topology,
     places: Vec<u32>,
     fixed: Vec<u32>,
+    traffic: Option<&'a SparseMatrix>,
     objective: Objective,
     preset: Preset,
     seed: u64,
@@ -69,6 +33,7 @@ impl<'a> Problem<'a> {
             slots: None,
             capacities: None,
             fixed: Vec::new(),
+            traffic: None,
             objective: Objective::default(),
             preset: Preset::default(),
             seed: 1,
@@ -83,6 +48,15 @@ impl<'a> Problem<'a> {
     /// The machine.
     pub fn topology(&self) -> &'a dyn Topology {
         self.topology
+    }
+
+    /// The grid that the slots are points of, and the point of every place.
+    pub(crate) fn grid(&self) -> Option<(&'a Grid, Vec<u32>)> {
+        if let Some(grid) = self.topology.as_grid() {
+            return Some((grid, self.places.clone()));
+        }
+        let (grid, points) = self.topology.as_part_of_grid()?;
+        Some((grid, self.places.iter().map(|&s| points[s as usize] as u32).collect()))
     }
 
     /// Number of tasks.
@@ -109,9 +83,19 @@ impl<'a> Problem<'a> {
         self.fixed.iter().any(|&p| p != FREE)
     }
 
+    /// The directed traffic that the graph is the affinity of, where it was given.
+    pub fn traffic(&self) -> Option<&'a SparseMatrix> {
+        self.traffic
+    }
+
     /// What to minimise.
     pub fn objective(&self) -> Objective {
         self.objective
+    }
+
+    /// The same problem with another aim.
+    pub(crate) fn with_objective(&self, objective: Objective) -> Self {
+        Problem { objective, ..self.clone() }
     }
 
     /// How much effort to spend.
@@ -187,15 +171,17 @@ impl<'a> Problem<'a> {
 
 /// Collects the parts of a [`Problem`]; what is not set has its default: all slots, one task each,
 /// nothing fixed, hop-bytes, preset `default`, seed 1.
+#[derive(Clone)]
 pub struct ProblemBuilder<'a> {
-    graph: &'a Graph,
-    topology: &'a dyn Topology,
-    slots: Option<Vec<usize>>,
+    pub(super) graph: &'a Graph,
+    pub(super) topology: &'a dyn Topology,
+    pub(super) slots: Option<Vec<usize>>,
     capacities: Option<Vec<u32>>,
-    fixed: Vec<(u32, usize)>,
-    objective: Objective,
-    preset: Preset,
-    seed: u64,
+    pub(super) fixed: Vec<(u32, usize)>,
+    pub(super) traffic: Option<&'a SparseMatrix>,
+    pub(super) objective: Objective,
+    pub(super) preset: Preset,
+    pub(super) seed: u64,
 }
 
 impl<'a> ProblemBuilder<'a> {
@@ -217,6 +203,14 @@ impl<'a> ProblemBuilder<'a> {
     #[must_use]
     pub fn fix(mut self, task: u32, slot: usize) -> Self {
         self.fixed.push((task, slot));
+        self
+    }
+
+    /// The directed traffic that the graph was made from. Congestion depends on directions, and
+    /// total hops on which directions are used; without it every edge counts in both.
+    #[must_use]
+    pub fn traffic(mut self, traffic: &'a SparseMatrix) -> Self {
+        self.traffic = Some(traffic);
         self
     }
 
@@ -247,6 +241,13 @@ impl<'a> ProblemBuilder<'a> {
     /// or slot that does not exist, two places for one task, more fixed tasks than a slot takes.
     pub fn build(self) -> Result<Problem<'a>> {
         let bad = |what: String| Error::new(ErrorKind::Infeasible, what);
+        if let Some(traffic) = self.traffic.filter(|t| t.tasks() != self.graph.vertices()) {
+            return Err(bad(format!(
+                "traffic of {} tasks for a graph of {}",
+                traffic.tasks(),
+                self.graph.vertices()
+            )));
+        }
         let slots = self.slots.unwrap_or_else(|| (0..self.topology.slots()).collect());
         if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
             return Err(bad(format!("{} capacities for {} slots", c.len(), slots.len())));
@@ -283,7 +284,7 @@ impl<'a> ProblemBuilder<'a> {
                 slots.len(),
                 places.len()
             ))
-            .advise("more slots, or --oversubscribe"));
+            .advise("more slots, --oversubscribe, or --weights"));
         }
         let mut fixed = vec![FREE; tasks];
         let mut fixed_on = std::collections::BTreeMap::new();
@@ -313,6 +314,7 @@ impl<'a> ProblemBuilder<'a> {
             topology: self.topology,
             places,
             fixed,
+            traffic: self.traffic,
             objective: self.objective,
             preset: self.preset,
             seed: self.seed,

@@ -70,6 +70,12 @@ pub trait Topology: Send + Sync {
         None
     }
 
+    /// The grid or torus that the slots are some points of, and the point of every slot; what a job
+    /// got of a machine that is one.
+    fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
+        None
+    }
+
     /// Links and static routes, where they are known; without them there is no congestion.
     fn network(&self) -> Option<&dyn Network> {
         None

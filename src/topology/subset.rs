@@ -1,6 +1,6 @@
 //! Some slots of a topology, as a topology: what a job got of a machine.
 
-use super::{Network, Topology, Tree};
+use super::{Grid, Network, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
 
 /// Slot `k` of it is slot `slots[k]` of the topology below; distances and routes are those there.
@@ -8,6 +8,8 @@ pub struct Subset<'a> {
     whole: Whole<'a>,
     slots: Vec<usize>,
     tree: Option<Tree>,
+    /// Points in the grid, where the whole topology is one or a part of one.
+    points: Option<Vec<usize>>,
     /// Vertices of the whole network in the order of this one, these slots first; and back. Empty
     /// without a network.
     old_vertex: Vec<u32>,
@@ -68,6 +70,11 @@ impl<'a> Subset<'a> {
             }
         }
         let tree = whole.as_tree().map(|tree| tree.restricted(slots));
+        let points = match (whole.as_grid(), whole.as_part_of_grid()) {
+            (Some(_), _) => Some(slots.to_vec()),
+            (None, Some((_, points))) => Some(slots.iter().map(|&s| points[s]).collect()),
+            (None, None) => None,
+        };
         let vertices = whole.network().map_or(0, Network::vertices);
         let mut old_vertex: Vec<u32> = Vec::with_capacity(vertices);
         let mut new_vertex = vec![0u32; vertices];
@@ -78,7 +85,7 @@ impl<'a> Subset<'a> {
         for (new, &old) in old_vertex.iter().enumerate() {
             new_vertex[old as usize] = new as u32;
         }
-        Ok(Subset { whole: kept, slots: slots.to_vec(), tree, old_vertex, new_vertex })
+        Ok(Subset { whole: kept, slots: slots.to_vec(), tree, points, old_vertex, new_vertex })
     }
 
     /// The slot of the whole topology that slot `k` stands for.
@@ -106,6 +113,12 @@ impl Topology for Subset<'_> {
 
     fn as_tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
+    }
+
+    fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
+        let whole = self.whole.get();
+        let grid = whole.as_grid().or_else(|| whole.as_part_of_grid().map(|(grid, _)| grid))?;
+        Some((grid, self.points.as_deref()?))
     }
 
     /// The network of the whole; slots that are not among these are switches of it.
@@ -153,7 +166,6 @@ impl Network for Subset<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::Grid;
 
     #[test]
     fn keeps_the_distances() {
@@ -161,6 +173,9 @@ mod tests {
         let part = Subset::new(&grid, &[7, 0, 4]).unwrap();
         assert_eq!((part.distance(0, 1), part.distance(1, 2), part.slots()), (1, 4, 3));
         assert_eq!((part.original(2), part.node_of(2)), (4, 4));
+        assert_eq!(part.as_part_of_grid(), Some((&grid, &[7, 0, 4][..])));
+        let less = Subset::new(&part, &[2, 0]).unwrap();
+        assert_eq!(less.as_part_of_grid(), Some((&grid, &[4, 7][..])));
     }
 
     #[test]

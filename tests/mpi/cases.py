@@ -90,6 +90,7 @@ def cases():
                       needs=("mca_inside.c",)))
     found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),
                       reorders=False))
+    found.append(Case("sessions.c", matrix=expected.sessions, only=MPI4, reorders=False))
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))

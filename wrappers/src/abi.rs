@@ -136,6 +136,8 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const ERR_OTHER: c_int;
     /// True where mpif.h calls and those of mpi_f08 with choice buffers call MPI_X in C.
     const FORTRAN_CALLS_C: bool;
+    /// Handles are 32-bit integers.
+    const NARROW: bool = size_of::<Self::Comm>() == 4;
     /// MPI_COMM_WORLD in Fortran.
     const FORTRAN_WORLD: c_int;
     /// The C handle of a Fortran one; of some kind.

@@ -106,7 +106,7 @@ impl Communicator {
             if code != 0 {
                 return;
             }
-            if mpi.comm_group(world::effective::<A>(A::comm_world()), &raw mut tasks) == 0 {
+            if mpi.comm_group(world::tasks::<A>(), &raw mut tasks) == 0 {
                 let _ = mpi.group_translate_ranks(
                     group,
                     ranks.len() as c_int,

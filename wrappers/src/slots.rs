@@ -61,7 +61,7 @@ macro_rules! entry_points {
         static SLOTS: [Slot; COUNT] =
             [$(AtomicPtr::new(unresolved::<$index> as *const () as *mut ())),*];
         /// The real function behind each entry point, once it was looked up.
-        static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
+        pub static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
     };
 }
 

@@ -6,6 +6,7 @@ use crate::generated::index;
 use crate::job;
 use crate::pmpi::pmpi;
 use crate::record::later::{self, Plan};
+pub use crate::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::slots;
 use crate::world::{effective, replacement};
 use libc::{c_char, c_int, c_void};

@@ -1,5 +1,6 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
+use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, cluster, contract};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
@@ -25,30 +26,66 @@ pub(crate) struct Bisector {
     effort: BisectEffort,
     fm: Fm,
     queue: GainHeap,
+    /// Deviation from the target that the answer may have.
+    allowed: i64,
+    budget: Budget,
 }
 
 /// Coarsening stops at this many vertices.
 const COARSEST: usize = 48;
 
 impl Bisector {
-    pub(crate) fn new(effort: BisectEffort) -> Self {
-        Bisector { effort, fm: Fm::default(), queue: GainHeap::default() }
+    /// Once the time limit of `budget` has struck, graphs are cut in the order of their vertices.
+    pub(crate) fn new(effort: BisectEffort, budget: &Budget) -> Self {
+        Bisector {
+            effort,
+            fm: Fm::default(),
+            queue: GainHeap::default(),
+            allowed: 0,
+            budget: budget.clone(),
+        }
     }
 
     pub(crate) fn effort(&self) -> BisectEffort {
         self.effort
     }
 
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
     pub(crate) fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection {
+        self.bisect_within(graph, target, 0, rng)
+    }
+
+    /// Splits `graph` so that the sizes of side 0 add up to `target`, give or take `allowed`; where
+    /// large vertices make that impossible, to about so much.
+    pub(crate) fn bisect_within(
+        &mut self,
+        graph: &Csr,
+        target: i64,
+        allowed: i64,
+        rng: &mut Rng,
+    ) -> Bisection {
+        self.allowed = allowed;
+        if self.budget.expired() {
+            return in_order(graph, target);
+        }
         let mut best = self.multilevel(graph, target, None, rng);
         for _ in 1..self.effort.runs {
+            if self.budget.expired() {
+                break;
+            }
             let other = self.multilevel(graph, target, None, rng);
             if other.cut < best.cut {
                 best = other;
             }
         }
         for _ in 0..self.effort.cycles {
+            if self.budget.expired() {
+                break;
+            }
             let other = self.multilevel(graph, target, Some(&best.side), rng);
             if other.cut < best.cut {
                 best = other;
@@ -65,7 +102,7 @@ impl Bisector {
         let patience = if once { patience / 2 } else { patience };
         FmLimits {
             target,
-            allowed: if finest { 0 } else { heaviest },
+            allowed: if finest { self.allowed } else { heaviest.max(self.allowed) },
             slack: heaviest.max(if finest { 2 } else { 1 }),
             patience,
             passes: self.effort.passes,
@@ -121,13 +158,19 @@ impl Bisector {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
+            if self.budget.expired() {
+                // Only the balance is still put right.
+                b = Bisection::new(finer, b.side);
+                near = vec![true; finer.len()];
+                continue;
+            }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
             }
         }
-        if b.size[0] != target {
-            force_balance(graph, &mut b, target);
+        if (b.size[0] - target).abs() > self.allowed {
+            force_balance(graph, &mut b, target, self.allowed);
         }
         b
     }
@@ -147,9 +190,20 @@ impl Bisector {
     }
 }
 
+/// The first vertices up to `target`; large graphs are numbered so that neighbours follow each
+/// other.
+fn in_order(graph: &Csr, target: i64) -> Bisection {
+    let mut sum = 0;
+    let side = |&size: &u32| {
+        sum += i64::from(size);
+        u8::from(sum > target)
+    };
+    Bisection::new(graph, graph.sizes.iter().map(side).collect())
+}
+
 /// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here
-/// except when it ran out of passes.
-fn force_balance(graph: &Csr, b: &mut Bisection, target: i64) {
+/// except when it ran out of passes, or where no set of vertices meets the target.
+fn force_balance(graph: &Csr, b: &mut Bisection, target: i64, allowed: i64) {
     let from = u8::from(b.size[0] < target);
     let mut moves: Vec<(i64, u32)> = (0..graph.len())
         .filter(|&v| b.side[v] == from)
@@ -159,8 +213,19 @@ fn force_balance(graph: &Csr, b: &mut Bisection, target: i64) {
         })
         .collect();
     moves.sort_unstable();
-    let count = (b.size[0] - target).unsigned_abs() as usize;
-    for &(_, v) in moves.iter().take(count) {
+    let mut excess = (b.size[0] - target).abs();
+    let size = |v: u32| i64::from(graph.sizes[v as usize]);
+    moves.retain(|&(_, v)| {
+        let takes = excess > allowed && size(v) > 0 && size(v) <= excess;
+        if takes {
+            b.side[v as usize] = 1 - from;
+            excess -= size(v);
+        }
+        !takes
+    });
+    // One that is a little too large may still come nearer.
+    let nearest = moves.iter().map(|&(_, v)| v).min_by_key(|&v| (size(v) - excess).abs());
+    if let Some(v) = nearest.filter(|&v| excess > allowed && (size(v) - excess).abs() < excess) {
         b.side[v as usize] = 1 - from;
     }
     *b = Bisection::new(graph, std::mem::take(&mut b.side));

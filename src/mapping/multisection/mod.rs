@@ -8,4 +8,4 @@ mod tree;
 pub(crate) use bisect::{BisectEffort, Bisector};
 pub(crate) use dual::dual_bisect;
 pub(crate) use halves::Halves;
-pub(crate) use tree::{multisect, multisect_in_threads};
+pub(crate) use tree::multisect;

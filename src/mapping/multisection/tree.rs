@@ -7,24 +7,25 @@
 
 use super::{BisectEffort, Bisector};
 use crate::mapping::work::{Csr, Rng, TreePlaces};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Smallest part that is worth a thread of its own.
 const THREAD_FROM: usize = 8192;
 
-/// Places the vertices of `graph` on all places; both must be of equal number. The answer does not
-/// depend on the number of threads.
+/// Places the vertices of `graph` on all places; both must be of equal number. Uses the threads of
+/// the bisector's budget; the answer does not depend on how many there are.
 ///
 /// Returns for every vertex its index into the sorted order of `places`.
-pub(crate) fn multisect_in_threads(
+pub(crate) fn multisect(
     graph: &Csr,
     places: &TreePlaces,
     bisector: &mut Bisector,
     rng: &Rng,
-    threads: usize,
 ) -> Vec<u32> {
     let members: Vec<u32> = (0..graph.len() as u32).collect();
     let mut task_at = vec![0u32; graph.len()];
-    let run = Run { places, effort: bisector.effort(), rng };
+    let threads = bisector.budget().threads();
+    let run = Run { places, effort: bisector.effort(), rng, placed: AtomicU64::new(0) };
     run.group(graph, members, 0, 0, &mut task_at, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
@@ -33,20 +34,12 @@ pub(crate) fn multisect_in_threads(
     answer
 }
 
-/// [`multisect_in_threads`] with one thread.
-pub(crate) fn multisect(
-    graph: &Csr,
-    places: &TreePlaces,
-    bisector: &mut Bisector,
-    rng: &Rng,
-) -> Vec<u32> {
-    multisect_in_threads(graph, places, bisector, rng, 1)
-}
-
 struct Run<'a> {
     places: &'a TreePlaces,
     effort: BisectEffort,
     rng: &'a Rng,
+    /// Tasks that have their place.
+    placed: AtomicU64,
 }
 
 impl Run<'_> {
@@ -75,6 +68,13 @@ impl Run<'_> {
         let single = ends.len() == members.len();
         if ends.len() <= 1 || single {
             out.copy_from_slice(&members);
+            let count = members.len() as u64;
+            let done = self.placed.fetch_add(count, Ordering::Relaxed) + count;
+            let of = self.places.order.len() as u64;
+            // A few hundred reports in all.
+            if done * 256 / of.max(1) != (done - count) * 256 / of.max(1) {
+                bisector.budget().report("splitting", done, of);
+            }
             return;
         }
         self.split(graph, members, lo, &ends, level, out, bisector, threads);
@@ -116,10 +116,11 @@ impl Run<'_> {
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
         if threads > 1 && hi - lo >= THREAD_FROM {
+            let budget = &bisector.budget().clone();
             let half = threads / 2;
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    let mut own = Bisector::new(self.effort);
+                    let mut own = Bisector::new(self.effort, budget);
                     self.split(&sub_1, tasks_1, at, ends_1, level, out_1, &mut own, half);
                 });
                 let rest = threads - half;

@@ -17,8 +17,8 @@ impl Mapper for Random {
         "baseline: random permutation"
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let mut setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let mut setting = Setting::new(problem, budget);
         let mut places = Vec::new();
         setting.rng.permutation(setting.len(), &mut places);
         Ok(setting.outcome(places))
@@ -37,8 +37,8 @@ impl Mapper for RoundRobin {
         "baseline: one task to each node in turn"
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem, budget);
         let mut nodes = by_node(problem);
         nodes.iter_mut().for_each(|places| places.reverse());
         let mut order = Vec::with_capacity(setting.len());
@@ -61,8 +61,8 @@ impl Mapper for Packed {
         "baseline: node after node"
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem, budget);
         Ok(setting.outcome(by_node(problem).concat()))
     }
 }

@@ -25,8 +25,8 @@ impl Mapper for Geom {
         "GSearch paper, section II (GEOM, Leung et al. 2014)"
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem, budget);
         let job = Job::new(problem, self.name())?;
         Ok(setting.outcome(job.bisect()))
     }
@@ -50,7 +50,7 @@ impl<'a> Job<'a> {
             Error::new(ErrorKind::Infeasible, format!("{algorithm} needs {what}"))
                 .advise("--algorithm hiertopomap-bipart or the default")
         };
-        let machine = problem.topology().as_grid().ok_or_else(|| {
+        let (machine, points) = problem.grid().ok_or_else(|| {
             infeasible("coordinates of the slots: a mesh or torus").at(problem.topology().name())
         })?;
         let graph = problem.graph();
@@ -60,7 +60,7 @@ impl<'a> Job<'a> {
         let tasks = (0..problem.tasks())
             .map(|t| shape.coordinates.iter().map(|x| x[t]).collect())
             .collect();
-        let ranks = problem.places()[..problem.tasks()]
+        let ranks = points[..problem.tasks()]
             .iter()
             .map(|&slot| machine.coordinates(slot as usize).to_vec())
             .collect();

@@ -52,7 +52,7 @@ impl Mapper for GSearch {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let start = Geom.map(problem, budget)?;
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let n = problem.tasks();
         let mut run = Run {
             setting: &setting,

@@ -60,12 +60,12 @@ impl Mapper for HierTopoMap {
         }
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem, budget);
         if self.between == Between::Tree {
             return tree_mapping(&setting);
         }
-        let Some(grid) = problem.topology().as_grid() else {
+        let Some((grid, points)) = problem.grid() else {
             return Err(Error::new(
                 ErrorKind::Infeasible,
                 format!("{} needs coordinates: a mesh or torus", self.name()),
@@ -74,9 +74,14 @@ impl Mapper for HierTopoMap {
             .advise("--algorithm hiertopomap-tree or the default"));
         };
         let nodes = Nodes::equal(&setting);
+        let mut point_of = vec![0usize; problem.topology().slots()];
+        for (&slot, &point) in problem.places().iter().zip(&points) {
+            point_of[slot as usize] = point as usize;
+        }
+        let points: Vec<usize> = nodes.slots.iter().map(|&s| point_of[s]).collect();
         let mut run = Bipartition {
             grid,
-            slots: &nodes.slots,
+            points: &points,
             wrap: self.between == Between::BipartWrap,
             bisector: setting.bisector(),
             rng: setting.rng.fork(5),
@@ -130,7 +135,8 @@ fn tree_mapping(setting: &Setting) -> Result<Outcome> {
 
 struct Bipartition<'a> {
     grid: &'a Grid,
-    slots: &'a [usize],
+    /// Point of every node.
+    points: &'a [usize],
     wrap: bool,
     bisector: Bisector,
     rng: Rng,
@@ -163,7 +169,7 @@ impl Bipartition<'_> {
     /// Sorts nodes along the dimension in which they extend farthest, then along the others.
     fn sort_along_largest(&self, nodes: &mut [u32]) {
         let dims = self.grid.dims();
-        let at = |node: u32, k: usize| self.grid.coordinates(self.slots[node as usize])[k];
+        let at = |node: u32, k: usize| self.grid.coordinates(self.points[node as usize])[k];
         let starts: Vec<u32> = (0..dims.len())
             .map(|k| {
                 if !(self.wrap && self.grid.wrap()[k]) {

@@ -27,7 +27,7 @@ impl Mapper for Greedy {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let n = setting.len();
         let mut place_of = vec![u32::MAX; n];
         let mut free: Vec<u32> = (0..n as u32).rev().collect();
@@ -85,7 +85,7 @@ impl Mapper for RecursiveBisection {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let place_of = poles::dual_bisection(&setting, budget);
         Ok(setting.outcome(place_of))
     }
@@ -103,8 +103,8 @@ impl Mapper for Rcm {
         "Hoefler and Snir 2011, section 4.3 (graph similarity, reverse Cuthill-McKee)"
     }
 
-    fn map(&self, problem: &Problem<'_>, _budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let setting = Setting::new(problem, budget);
         let graph = &setting.graph;
         let tasks = rcm(graph.len(), |v, visit| {
             graph.arcs(v).for_each(|(other, _)| visit(other));

@@ -11,7 +11,7 @@
 //! | libtopomap | `libtopomap-greedy`, `libtopomap-rb`, `libtopomap-rcm` | Hoefler and Snir, ICS 2011 |
 //! | TopoLB | `topolb`, `topolb-third-order`, `topocentlb`, `refine-topolb` | Agarwal, Sharma, Kalé, IPDPS 2006 |
 //! | UMPA | `umpa-greedy`, `umpa-wh`, `umpa-th`, `umpa-mc`, `umpa-mmc` | Deveci et al., IPDPS 2015 |
-//! | TopoMatch | `topomatch` | Jeannot, JPDC 2022 |
+//! | TopoMatch | `topomatch`, `treematch` | Jeannot, JPDC 2022; Jeannot and Mercier 2010 |
 //! | HierTopoMap | `hiertopomap-tree`, `hiertopomap-bipart`, `hiertopomap-bipart-wrap` | Wu et al. 2015 |
 //! | GEOM | `geom`, `gsearch`, `gsearch-by-rank`, `gsearch-best`, `multi-jagged` | GSearch paper; Deveci et al. 2014 |
 
@@ -58,6 +58,7 @@ pub(super) const ALL: &[&dyn Mapper] = &[
     &umpa_congestion::MAXIMUM_CONGESTION,
     &umpa_congestion::MAXIMUM_MESSAGE_CONGESTION,
     &topomatch::TopoMatch,
+    &topomatch::TreeMatch,
     &hiertopomap::TREE,
     &hiertopomap::BIPART,
     &hiertopomap::BIPART_WRAP,

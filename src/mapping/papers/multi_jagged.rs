@@ -32,7 +32,7 @@ impl Mapper for MultiJagged {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let mut job = Job::new(problem, self.name())?;
         let mut best = (i64::MAX, Vec::new());
         let few = problem.tasks() <= TRIED;

@@ -91,7 +91,7 @@ mod tests {
         let graph = Graph::from_edges(topology.slots(), &[]);
         let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
         let slots: Vec<usize> = (0..topology.slots()).collect();
-        join(&Setting::new(&problem), &slots).unwrap()
+        join(&Setting::new(&problem, &crate::mapping::Budget::unlimited()), &slots).unwrap()
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! are reduced, not in which order it tries: here the task with most hop-bytes first, against all
 //! others, taking its best swap. Above the size that TopoLB takes it starts from TopoCentLB.
 
+use super::nodes::volume;
 use super::setting::Setting;
 use super::{topocentlb, topolb};
 use crate::error::Result;
-use crate::mapping::work::Csr;
+use crate::mapping::work::{Csr, Distance, TreePlaces, lookup, with_distance};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.
@@ -30,38 +31,76 @@ impl Mapper for RefineTopoLb {
             Ok(outcome) => outcome,
             Err(_) => topocentlb::TopoCentLb.map(problem, budget)?,
         };
-        let setting = Setting::new(problem);
-        let n = setting.len();
-        let mut place_of = filled(&start.place_of_task, n);
-        let mut swaps = 0usize;
-        for _ in 0..SWEEPS {
-            let mut order: Vec<(i64, usize)> = (0..problem.tasks())
-                .filter(|&t| problem.fixed_place(t).is_none())
-                .map(|t| (task_cost(&setting, &place_of, t, place_of[t], usize::MAX), t))
-                .collect();
-            order.sort_unstable_by(|a, b| b.cmp(a));
-            let before = swaps;
-            for &(_, task) in &order {
-                if budget.expired() {
-                    break;
-                }
-                let best = (0..n)
-                    .filter(|&other| other != task && problem.fixed_place(other).is_none())
-                    .map(|other| (swap_gain(&setting, &place_of, task, other), n - other))
-                    .max();
-                if let Some((gain, other)) = best
-                    && gain > 0
-                {
-                    place_of.swap(task, n - other);
-                    swaps += 1;
-                }
-            }
-            if swaps == before {
-                break;
-            }
-        }
+        let setting = Setting::new(problem, budget);
+        let mut place_of = filled(&start.place_of_task, setting.len());
+        let tree = problem.topology().as_tree();
+        let tree = tree.and_then(|t| TreePlaces::new(t, problem.places(), setting.scale()));
+        let lookup = lookup(problem, tree.as_ref(), setting.scale());
+        let swaps = with_distance!(&lookup, d => sweep(&setting, d, &mut place_of, budget));
         Ok(setting.outcome(place_of).with("swaps", swaps))
     }
+}
+
+/// Sweeps over all tasks until nothing improves; returns the number of swaps.
+///
+/// A partner of a swap cannot save more than all its cost above one hop for each of its edges, so
+/// most need no look at their edges.
+fn sweep<D: Distance>(setting: &Setting, d: &D, place_of: &mut [u32], budget: &Budget) -> usize {
+    let (problem, graph, n) = (setting.problem, &setting.graph, setting.len());
+    // Several places of one slot are at distance 0.
+    let shared = problem.places().windows(2).any(|w| w[0] == w[1]);
+    let least: Vec<i64> = (0..n).map(|t| if shared { 0 } else { volume(graph, t) }).collect();
+    let cost = |place_of: &[u32], task: usize, place: u32, except: usize| -> i64 {
+        let others = graph.arcs(task).filter(|&(other, _)| other != except);
+        others.map(|(other, w)| w * d.between(place, place_of[other])).sum()
+    };
+    let mut now: Vec<i64> = (0..n).map(|t| cost(place_of, t, place_of[t], usize::MAX)).collect();
+    let fixed: Vec<bool> = (0..n).map(|t| problem.fixed_place(t).is_some()).collect();
+    let mut swaps = 0usize;
+    for _ in 0..SWEEPS {
+        let mut order: Vec<(i64, usize)> =
+            (0..problem.tasks()).filter(|&t| !fixed[t]).map(|t| (now[t], t)).collect();
+        order.sort_unstable_by(|a, b| b.cmp(a));
+        let before = swaps;
+        for &(_, task) in &order {
+            if budget.expired() {
+                return swaps;
+            }
+            if now[task] == least[task] {
+                continue;
+            }
+            let p = place_of[task];
+            let mut best = (0i64, usize::MAX);
+            for other in (0..n).filter(|&other| other != task && !fixed[other]) {
+                let q = place_of[other];
+                let own = now[task] - cost(place_of, task, q, usize::MAX);
+                if own + now[other] - least[other] <= best.0 {
+                    continue;
+                }
+                // The edge between the two keeps its length; both sums take it as gone to 0.
+                let between = graph.arcs(task).find(|&(t, _)| t == other);
+                let kept = between.map_or(0, |(_, w)| 2 * w * d.between(p, q));
+                let gain = own + now[other] - cost(place_of, other, p, usize::MAX) - kept;
+                if gain > best.0 {
+                    best = (gain, other);
+                }
+            }
+            let (gain, other) = best;
+            if gain > 0 {
+                place_of.swap(task, other);
+                swaps += 1;
+                for moved in [task, other] {
+                    for t in graph.arcs(moved).map(|(t, _)| t).chain([moved]) {
+                        now[t] = cost(place_of, t, place_of[t], usize::MAX);
+                    }
+                }
+            }
+        }
+        if swaps == before {
+            break;
+        }
+    }
+    swaps
 }
 
 /// Extends an answer to the tasks that fill up the graph: they take the places left over.

@@ -5,8 +5,9 @@
 //! tasks that talk to nobody, which take the places that are left over.
 
 use crate::mapping::multisection::{BisectEffort, Bisector};
-use crate::mapping::work::{Csr, Rng, Scale};
-use crate::mapping::{Objective, Outcome, Preset, Problem};
+use crate::mapping::work::{Csr, Rng, Scale, heaviest, is_dense};
+use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
+use crate::matrix::Graph;
 
 /// Problem, graph and scale of a run.
 pub(super) struct Setting<'a, 'b> {
@@ -15,10 +16,27 @@ pub(super) struct Setting<'a, 'b> {
     pub(super) graph: Csr,
     pub(super) rng: Rng,
     scale: Scale,
+    budget: Budget,
 }
 
 impl<'a, 'b> Setting<'a, 'b> {
-    pub(super) fn new(problem: &'b Problem<'a>) -> Self {
+    pub(super) fn new(problem: &'b Problem<'a>, budget: &Budget) -> Self {
+        Setting::with_graph(problem, budget, Csr::from_graph)
+    }
+
+    /// As [`Setting::new`], but of a dense matrix only the heaviest pairs.
+    pub(super) fn thinned(problem: &'b Problem<'a>, budget: &Budget) -> Self {
+        Setting::with_graph(problem, budget, |graph, scale| match is_dense(graph) {
+            true => heaviest(graph, scale),
+            false => Csr::from_graph(graph, scale),
+        })
+    }
+
+    fn with_graph(
+        problem: &'b Problem<'a>,
+        budget: &Budget,
+        make: impl Fn(&Graph, Scale) -> Csr,
+    ) -> Self {
         let topology = problem.topology();
         let places = problem.places();
         // Distances from one slot, doubled, bound all others by the triangle inequality; the other
@@ -29,19 +47,25 @@ impl<'a, 'b> Setting<'a, 'b> {
             problem.graph().total_weight().max(1),
             largest.unwrap_or(1).max(1).saturating_mul(8),
         );
-        let mut graph = Csr::from_graph(problem.graph(), scale);
+        let mut graph = make(problem.graph(), scale);
         if problem.objective() == Objective::TotalHops {
             graph.weights.fill(1);
         }
         graph.sizes.resize(places.len(), 1);
         let end = graph.offsets.last().copied().unwrap_or(0);
         graph.offsets.resize(places.len() + 1, end);
-        Setting { problem, graph, rng: Rng::new(problem.seed()), scale }
+        let rng = Rng::new(problem.seed());
+        Setting { problem, graph, rng, scale, budget: budget.clone() }
     }
 
     /// Number of places, and of vertices of the graph.
     pub(super) fn len(&self) -> usize {
         self.problem.places().len()
+    }
+
+    /// How input numbers became those of the search.
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
     }
 
     /// Distance of two places.
@@ -64,7 +88,8 @@ impl<'a, 'b> Setting<'a, 'b> {
             Preset::Default => (1, 4, 4),
             Preset::Strong => (3, 8, 8),
         };
-        Bisector::new(BisectEffort { runs, growings, passes, cycles: 0, members: 3 })
+        let effort = BisectEffort { runs, growings, passes, cycles: 0, members: 3 };
+        Bisector::new(effort, &self.budget)
     }
 
     /// The answer: drops the filling, swaps fixed tasks to their places and evaluates.

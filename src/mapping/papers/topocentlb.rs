@@ -22,7 +22,7 @@ impl Mapper for TopoCentLb {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let (n, graph) = (setting.len(), &setting.graph);
         let mut place_of = vec![u32::MAX; n];
         let mut free: Vec<u32> = (0..n as u32).collect();

@@ -54,7 +54,7 @@ impl Mapper for TopoLb {
             )
             .advise("--algorithm topocentlb or the default"));
         }
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let mut run = Run::new(&setting, self.third_order);
         for _ in 0..setting.len() {
             if budget.expired() {

@@ -1,22 +1,55 @@
 //! TopoMatch: trees bottom-up by adaptive grouping, parts of trees top-down, other topologies by
-//! dual recursive bipartitioning.
+//! dual recursive bipartitioning; and TreeMatch, which it grew from.
 //!
 //! Jeannot, JPDC 2022: section 4.2.2 (whole regular trees, Algorithm 1), 4.4 (constraints on a tree,
 //! Algorithm 3), 4.3 (generic topologies, Algorithm 2, where the paper calls Scotch), 4.5
-//! (oversubscription: a further level of leaves below each unit). With fewer tasks than leaves, tasks
-//! that talk to nobody fill the rest.
+//! (oversubscription: a further level of leaves below each unit; with fewer tasks than leaves the
+//! best leaves are chosen: as few groups as possible, which is then a constraint). Of dense matrices
+//! the heaviest pairs are used (4.3.2).
+//!
+//! TreeMatch (Jeannot and Mercier, Euro-Par 2010; in Open MPI since 1.9) knows whole trees only and
+//! groups greedily where it does not enumerate; with fewer tasks than leaves, tasks that talk to
+//! nobody fill the rest.
 
 use super::nodes::quotient;
 use super::poles;
 use super::setting::Setting;
-use super::topomatch_grouping::group;
-use crate::error::Result;
+use super::topomatch_grouping::{Strategy, group};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::multisection::multisect;
+use crate::mapping::portfolio::closest_in_tree;
 use crate::mapping::work::{Scale, TreePlaces};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.
 pub(in crate::mapping) struct TopoMatch;
+
+/// See the module.
+pub(in crate::mapping) struct TreeMatch;
+
+impl Mapper for TreeMatch {
+    fn name(&self) -> &'static str {
+        "treematch"
+    }
+
+    fn source(&self) -> &'static str {
+        "Jeannot and Mercier 2010 (TreeMatch, as in Open MPI)"
+    }
+
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
+        let Some(arity) = whole_tree(problem) else {
+            return Err(Error::new(
+                ErrorKind::Infeasible,
+                "treematch needs all slots of a tree whose groups are alike on every level",
+            )
+            .at(problem.topology().name())
+            .advise("--algorithm topomatch or the default"));
+        };
+        let setting = Setting::new(problem, budget);
+        let place_of = bottom_up(&setting, &arity, Strategy::Greedy, budget);
+        Ok(setting.outcome(place_of))
+    }
+}
 
 impl Mapper for TopoMatch {
     fn name(&self) -> &'static str {
@@ -28,22 +61,42 @@ impl Mapper for TopoMatch {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
-        if let Some(arity) = whole_tree(problem) {
-            let place_of = bottom_up(&setting, &arity);
+        let setting = Setting::thinned(problem, budget);
+        let all_in_use = problem.tasks() == problem.places().len();
+        if let Some(arity) = whole_tree(problem).filter(|_| all_in_use) {
+            let place_of = bottom_up(&setting, &arity, Strategy::Adaptive, budget);
             return Ok(setting.outcome(place_of).with("case", "whole tree"));
         }
         let tree = problem.topology().as_tree();
         let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), Scale::new(1, 1)));
         if let Some(tree) = tree {
+            let tree = closest(problem, &tree);
             let mut bisector = setting.bisector();
-            let answer = multisect(&setting.graph, &tree, &mut bisector, &setting.rng);
+            let tasks: Vec<u32> = (0..problem.tasks() as u32).collect();
+            let graph = setting.graph.subgraph(&tasks, &mut vec![u32::MAX; setting.len()]);
+            let answer = multisect(&graph, &tree, &mut bisector, &setting.rng);
             let place_of = answer.iter().map(|&k| tree.order[k as usize]).collect();
+            let place_of = filled(place_of, setting.len());
             return Ok(setting.outcome(place_of).with("case", "constrained tree"));
         }
         let place_of = poles::dual_bisection(&setting, budget);
         Ok(setting.outcome(place_of).with("case", "generic topology"))
     }
+}
+
+/// As many places as tasks, in as few groups as possible.
+fn closest(problem: &Problem, tree: &TreePlaces) -> TreePlaces {
+    if problem.tasks() == problem.places().len() {
+        return tree.clone();
+    }
+    let mut keep = vec![false; problem.places().len()];
+    closest_in_tree(problem, tree).into_iter().for_each(|place| keep[place as usize] = true);
+    tree.restricted(&keep)
+}
+
+/// Extends an answer to the tasks that fill up the graph.
+fn filled(place_of: Vec<u32>, places: usize) -> Vec<u32> {
+    super::refine_topolb::filled(&place_of, places)
 }
 
 /// Arity from the leaves up if the places are all leaves of a regular tree, each equally often.
@@ -63,13 +116,13 @@ fn whole_tree(problem: &Problem) -> Option<Vec<usize>> {
 }
 
 /// Groups of groups until one is left; its leaves in order are the places.
-fn bottom_up(setting: &Setting, arity: &[usize]) -> Vec<u32> {
+fn bottom_up(setting: &Setting, arity: &[usize], strategy: Strategy, budget: &Budget) -> Vec<u32> {
     let mut graph = setting.graph.clone();
     let mut leaves: Vec<Vec<u32>> = (0..setting.len() as u32).map(|t| vec![t]).collect();
     let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(4));
     for &a in arity {
         graph.sizes.fill(1);
-        let groups = group(&graph, a, &mut bisector, &mut rng);
+        let groups = group(&graph, a, strategy, &mut bisector, &mut rng, budget);
         graph = quotient(&graph, &groups);
         leaves = groups
             .iter()

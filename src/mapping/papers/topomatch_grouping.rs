@@ -6,6 +6,7 @@
 
 use super::nodes::volume;
 use super::setting::partition;
+use crate::mapping::Budget;
 use crate::mapping::multisection::Bisector;
 use crate::mapping::work::{Csr, Rng};
 
@@ -15,12 +16,23 @@ const ENUMERATED: u64 = 30_000;
 /// Candidates from which fast grouping takes the best.
 const CANDIDATES: usize = 10;
 
+/// How many candidates are dealt with that are too many to enumerate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// TopoMatch: buckets for pairs, greedily up to five, else by partitioning.
+    Adaptive,
+    /// TreeMatch: one group after the other, greedily.
+    Greedy,
+}
+
 /// Groups of exactly `arity` vertices; `arity` divides their number.
 pub(super) fn group(
     graph: &Csr,
     arity: usize,
+    strategy: Strategy,
     bisector: &mut Bisector,
     rng: &mut Rng,
+    budget: &Budget,
 ) -> Vec<Vec<u32>> {
     let n = graph.len();
     if arity <= 1 || n <= arity {
@@ -32,8 +44,9 @@ pub(super) fn group(
     }
     match binomial(n as u64, arity as u64) {
         count if count <= ENUMERATED => exhaustive(graph, arity),
+        _ if strategy == Strategy::Greedy => fast(graph, arity, budget),
         _ if arity == 2 => by_buckets(graph, rng),
-        _ if arity <= 5 => fast(graph, arity),
+        _ if arity <= 5 => fast(graph, arity, budget),
         _ => {
             let all: Vec<u32> = (0..n as u32).collect();
             let mut local = vec![u32::MAX; n];
@@ -175,11 +188,12 @@ fn by_buckets(graph: &Csr, rng: &mut Rng) -> Vec<Vec<u32>> {
 
 /// One group after the other: several are grown greedily from the heaviest free vertices, the one
 /// that keeps most traffic inside is taken.
-fn fast(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
+fn fast(graph: &Csr, arity: usize, budget: &Budget) -> Vec<Vec<u32>> {
     let n = graph.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.sort_by_key(|&v| std::cmp::Reverse(volume(graph, v as usize)));
     let mut used = vec![false; n];
+    let mut near = Near { sum: vec![0; n], touched: Vec::new() };
     let (mut first, mut first_free) = (0, 0u32);
     let mut groups: Vec<Vec<u32>> = Vec::with_capacity(n / arity);
     while groups.len() < n / arity {
@@ -189,9 +203,12 @@ fn fast(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
         while used.get(first_free as usize) == Some(&true) {
             first_free += 1;
         }
-        let seeds = order[first..].iter().filter(|&&v| !used[v as usize]).take(CANDIDATES);
+        // Vertices without traffic are all alike; one try is enough, and so it is out of time.
+        let silent = order.get(first).is_some_and(|&v| graph.degree(v as usize) == 0);
+        let tries = if silent || budget.expired() { 1 } else { CANDIDATES };
+        let seeds = order[first..].iter().filter(|&&v| !used[v as usize]).take(tries);
         let best = seeds
-            .map(|&seed| grow(graph, arity, seed, &used, first_free))
+            .map(|&seed| grow(graph, arity, seed, &used, first_free, &mut near))
             .max_by_key(|(inside, members)| (*inside, std::cmp::Reverse(members.clone())));
         let Some((_, members)) = best else { break };
         members.iter().for_each(|&v| used[v as usize] = true);
@@ -200,23 +217,36 @@ fn fast(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
     groups
 }
 
+/// Traffic of vertices to a group that grows; all zero between two groups.
+struct Near {
+    sum: Vec<i64>,
+    touched: Vec<u32>,
+}
+
 /// Grows a group from `seed` by the free vertex with most traffic to it; returns the traffic inside.
-fn grow(graph: &Csr, arity: usize, seed: u32, used: &[bool], first_free: u32) -> (i64, Vec<u32>) {
+fn grow(
+    graph: &Csr,
+    arity: usize,
+    seed: u32,
+    used: &[bool],
+    first_free: u32,
+    near: &mut Near,
+) -> (i64, Vec<u32>) {
     let mut members = vec![seed];
     let mut inside = 0;
-    let mut near: Vec<(u32, i64)> = Vec::new();
     while members.len() < arity {
         let last = members[members.len() - 1];
-        for (other, w) in graph.arcs(last as usize) {
-            if !used[other] && !members.contains(&(other as u32)) {
-                match near.iter_mut().find(|(v, _)| *v as usize == other) {
-                    Some((_, sum)) => *sum += w,
-                    None => near.push((other as u32, w)),
-                }
+        for (other, w) in graph.arcs(last as usize).filter(|&(other, _)| !used[other]) {
+            if near.sum[other] == 0 {
+                near.touched.push(other as u32);
             }
+            near.sum[other] += w;
         }
-        near.retain(|(v, _)| !members.contains(v));
-        let next = near.iter().max_by_key(|(v, sum)| (*sum, std::cmp::Reverse(*v))).copied();
+        let sums = near.touched.iter().map(|&v| (near.sum[v as usize], v));
+        let next = sums
+            .filter(|(_, v)| !members.contains(v))
+            .max_by_key(|&(sum, v)| (sum, std::cmp::Reverse(v)))
+            .map(|(sum, v)| (v, sum));
         let next = next.or_else(|| {
             let free = |v: &u32| !used[*v as usize] && !members.contains(v);
             (first_free..used.len() as u32).find(free).map(|v| (v, 0))
@@ -225,6 +255,7 @@ fn grow(graph: &Csr, arity: usize, seed: u32, used: &[bool], first_free: u32) ->
         members.push(v);
         inside += w;
     }
+    near.touched.drain(..).for_each(|v| near.sum[v as usize] = 0);
     (inside, members)
 }
 
@@ -257,17 +288,25 @@ mod tests {
         // Exhaustive for 2, 3 and 4 of few; buckets; fast; partitioning.
         for (n, size) in [(16, 2), (24, 3), (24, 4), (600, 2), (120, 4), (240, 5), (128, 8)] {
             let graph = clustered(n, size);
-            let mut groups =
-                group(&graph, size as usize, &mut Bisector::new(effort), &mut Rng::new(1));
-            assert_eq!(groups.len(), (n / size) as usize);
-            let mut seen: Vec<u32> = groups.concat();
-            seen.sort_unstable();
-            assert_eq!(seen, (0..n).collect::<Vec<_>>());
-            let whole = groups
-                .iter_mut()
-                .filter(|g| g.iter().all(|v| v % (n / size) == g[0] % (n / size)))
-                .count();
-            assert!(whole * 10 >= groups.len() * 9, "{n}/{size}: {whole} of {}", groups.len());
+            let budget = &Budget::unlimited();
+            let strategies = match size {
+                3..=5 => [Strategy::Adaptive, Strategy::Greedy].as_slice(),
+                _ => &[Strategy::Adaptive],
+            };
+            for &strategy in strategies {
+                let mut bisector = Bisector::new(effort, budget);
+                let rng = &mut Rng::new(1);
+                let mut groups = group(&graph, size as usize, strategy, &mut bisector, rng, budget);
+                assert_eq!(groups.len(), (n / size) as usize);
+                let mut seen: Vec<u32> = groups.concat();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..n).collect::<Vec<_>>());
+                let whole = groups
+                    .iter_mut()
+                    .filter(|g| g.iter().all(|v| v % (n / size) == g[0] % (n / size)))
+                    .count();
+                assert!(whole * 10 >= groups.len() * 9, "{n}/{size}: {whole} of {}", groups.len());
+            }
         }
     }
 

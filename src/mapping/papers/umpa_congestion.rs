@@ -12,6 +12,7 @@ use super::setting::Setting;
 use super::umpa_greedy::greedy;
 use super::umpa_hops::{candidates, refine};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::work::Maxima;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;
 
@@ -50,7 +51,7 @@ impl Mapper for UmpaCongestion {
             .at(problem.topology().name())
             .advise("--algorithm umpa-wh or the default"));
         };
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let mut nodes = Nodes::new(&setting);
         let mut node_of = greedy(&setting, &nodes, budget);
         refine(&setting, &nodes, &mut node_of, budget);
@@ -64,44 +65,6 @@ impl Mapper for UmpaCongestion {
             .outcome(place_of)
             .with("swaps", swaps)
             .with("congestion of groups", run.maximum.top()))
-    }
-}
-
-/// Largest value of many that change one at a time: a tree of maxima.
-struct Maxima {
-    leaves: usize,
-    tree: Vec<f64>,
-}
-
-impl Maxima {
-    fn new(count: usize) -> Self {
-        let leaves = count.next_power_of_two().max(1);
-        Maxima { leaves, tree: vec![0.0; 2 * leaves] }
-    }
-
-    fn set(&mut self, index: usize, value: f64) {
-        let mut k = self.leaves + index;
-        self.tree[k] = value;
-        while k > 1 {
-            k /= 2;
-            let larger = self.tree[2 * k].max(self.tree[2 * k + 1]);
-            if self.tree[k] == larger {
-                break;
-            }
-            self.tree[k] = larger;
-        }
-    }
-
-    fn top(&self) -> f64 {
-        self.tree[1]
-    }
-
-    fn index_of_top(&self) -> usize {
-        let mut k = 1;
-        while k < self.leaves {
-            k = if self.tree[2 * k] >= self.tree[2 * k + 1] { 2 * k } else { 2 * k + 1 };
-        }
-        k - self.leaves
     }
 }
 
@@ -244,23 +207,5 @@ impl<'a> Run<'a> {
             break;
         }
         swaps
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn maxima_follow_changes() {
-        let mut maxima = Maxima::new(5);
-        for (k, value) in [3.0, 1.0, 7.0, 7.0, 2.0].into_iter().enumerate() {
-            maxima.set(k, value);
-        }
-        assert_eq!((maxima.top(), maxima.index_of_top()), (7.0, 2));
-        maxima.set(2, 0.0);
-        assert_eq!((maxima.top(), maxima.index_of_top()), (7.0, 3));
-        maxima.set(3, 0.5);
-        assert_eq!((maxima.top(), maxima.index_of_top()), (3.0, 0));
     }
 }

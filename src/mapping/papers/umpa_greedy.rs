@@ -27,7 +27,7 @@ impl Mapper for UmpaGreedy {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let nodes = Nodes::new(&setting);
         let node_of = greedy(&setting, &nodes, budget);
         Ok(setting.outcome(nodes.places_of(&setting, &node_of)))

@@ -41,7 +41,7 @@ impl Mapper for UmpaHops {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem);
+        let setting = Setting::new(problem, budget);
         let mut nodes = Nodes::new(&setting);
         if !self.weighted {
             nodes.graph.weights.fill(1);

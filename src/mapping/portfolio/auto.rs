@@ -1,11 +1,12 @@
 //! The portfolio itself.
 
-use super::other::{lower_largest, value};
-use super::symmetry::{align_grid, align_tree};
+use super::on_grid::on_grid;
+use super::other::{lower_largest, lower_links, value};
+use super::symmetry::align_tree;
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
-use crate::mapping::geometric::{detect, place_on_grid, place_on_tree};
-use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect_in_threads};
+use crate::mapping::geometric::{detect, place_on_tree};
+use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::work::with_distance;
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name};
 
@@ -33,25 +34,7 @@ impl Mapper for Auto {
             return Ok(given);
         }
         let prepared = Prepared::new(problem);
-        let effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
-        let mut first: Option<Candidate> = None;
-        let mut lowest = i128::MAX;
-        for mut candidate in candidates(&prepared, &effort, budget) {
-            prepared.honour_fixed(&mut candidate.place_of);
-            let cost = prepared.cost(&candidate.place_of);
-            if cost < lowest {
-                lowest = cost;
-                first = Some(candidate);
-            }
-        }
-        let Some(first) = first else { return Ok(given) };
-        let best = if lowest == prepared.least() {
-            first.place_of
-        } else {
-            polish(&prepared, first.place_of, &effort, budget)
-        };
-        let best = Outcome::new(problem, prepared.by_task(best));
-        let best = best.with("chosen", first.name);
+        let best = by_hops(&prepared, budget).unwrap_or_else(|| given.clone());
         match problem.objective() {
             Objective::HopBytes | Objective::SumCom => {
                 Ok(if best.hop_bytes < given.hop_bytes { best } else { given })
@@ -61,38 +44,75 @@ impl Mapper for Auto {
     }
 }
 
+/// The best answer in hops, weighted as the graph of the problem is.
+fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
+    let problem = prepared.problem;
+    let effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
+    let mut first: Option<Candidate> = None;
+    let mut lowest = i128::MAX;
+    for mut candidate in candidates(prepared, &effort, budget) {
+        prepared.honour_fixed(&mut candidate.place_of);
+        let cost = prepared.cost(&candidate.place_of);
+        if cost < lowest {
+            lowest = cost;
+            first = Some(candidate);
+        }
+    }
+    let first = first?;
+    let best = if lowest == prepared.least() {
+        first.place_of
+    } else {
+        polish(prepared, first.place_of, &effort, budget)
+    };
+    Some(Outcome::new(problem, prepared.by_task(best)).with("chosen", first.name))
+}
+
 /// The best of the given order, the hop-bytes answer and what the objective's own search makes.
 fn best_for_objective(
     prepared: &Prepared<'_, '_>,
     given: Outcome,
-    hop_bytes: Outcome,
+    by_hops: Outcome,
     budget: &mut Budget,
 ) -> Outcome {
     let problem = prepared.problem;
     let mut list = Vec::new();
     match problem.objective() {
         Objective::MaxCom => {
-            for (start, name) in [
-                (&hop_bytes, "largest pair lowered"),
-                (&given, "given order, largest pair lowered"),
-            ] {
+            for (start, name) in
+                [(&by_hops, "largest pair lowered"), (&given, "given order, largest pair lowered")]
+            {
                 let start = prepared.by_vertex(start.place_of_task.clone());
                 let place_of = prepared.by_task(lower_largest(prepared, start));
                 list.push(Outcome::new(problem, place_of).with("chosen", name));
             }
         }
-        Objective::Mc | Objective::Mmc => {
-            for name in ["umpa-mc", "umpa-mmc"] {
-                if let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget)) {
-                    list.push(outcome.with("chosen", name));
-                }
+        Objective::Mc | Objective::Mmc | Objective::Time => {
+            let place_of = by_hops.place_of_task.clone();
+            if let Some(place_of) = lower_links(prepared, place_of, budget) {
+                list.push(
+                    Outcome::new(problem, place_of).with("chosen", "most loaded link lowered"),
+                );
+            }
+            let name = if problem.objective() == Objective::Mmc { "umpa-mmc" } else { "umpa-mc" };
+            // On large machines the paper's refinement takes longer than all the rest.
+            if problem.tasks() <= 4096
+                && let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget))
+            {
+                list.push(outcome.with("chosen", name));
             }
         }
-        _ => {}
+        Objective::TotalHops => {
+            // Hop-bytes count light pairs less, and may still be the better start.
+            let weighed = problem.with_objective(Objective::HopBytes);
+            if let Some(outcome) = self::by_hops(&Prepared::new(&weighed), budget) {
+                list.push(outcome);
+            }
+        }
+        Objective::HopBytes | Objective::SumCom => {}
     }
     let mut best = given;
     let mut lowest = value(problem, &best.slot_of_task);
-    for outcome in std::iter::once(hop_bytes).chain(list) {
+    for outcome in std::iter::once(by_hops).chain(list) {
         let cost = value(problem, &outcome.slot_of_task);
         if cost.is_some_and(|c| lowest.is_none_or(|l| c < l)) {
             lowest = cost;
@@ -114,14 +134,8 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             list.push(Candidate { name: "grid in boxes", place_of });
         }
-        if full
-            && let Some(machine) = problem.topology().as_grid()
-            && let Some(mut slots) = place_on_grid(&shape, machine)
-        {
-            align_grid(prepared, machine, &mut slots);
-            if let Some(place_of) = prepared.places_of_slots(&slots) {
-                list.push(Candidate { name: "grid on grid", place_of });
-            }
+        if full && let Some(place_of) = on_grid(prepared, &shape) {
+            list.push(Candidate { name: "grid on grid", place_of });
         }
         let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
         let perfect = |c: &Candidate| prepared.cost(&c.place_of) == prepared.least();
@@ -129,23 +143,21 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
             return list;
         }
     }
-    if let Some(tree) = &prepared.tree
-        && !budget.expired()
-    {
-        let threads = budget.threads();
-        let mut bisector = Bisector::new(effort.bisect);
+    if let Some(tree) = &prepared.tree {
+        let mut bisector = Bisector::new(effort.bisect, budget);
         let (graph, rng) = (&prepared.graph, &prepared.rng);
-        let mut sorted = multisect_in_threads(graph, tree, &mut bisector, rng, threads);
+        let mut sorted = multisect(graph, tree, &mut bisector, rng);
         align_tree(prepared, tree, &mut sorted);
         let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
         list.push(Candidate { name: "multisection", place_of });
     }
-    if prepared.tree.is_none() && !budget.expired() {
-        let halves = match problem.topology().as_grid() {
-            Some(grid) => Halves::Grid(grid, problem.places()),
+    if prepared.tree.is_none() {
+        let grid = problem.grid();
+        let halves = match &grid {
+            Some((grid, points)) => Halves::Grid(grid, points),
             None => Halves::Distances,
         };
-        let mut bisector = Bisector::new(effort.bisect);
+        let mut bisector = Bisector::new(effort.bisect, budget);
         let (graph, rng) = (&prepared.graph, &prepared.rng);
         let place_of = with_distance!(&prepared.lookup, d => {
             dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)

@@ -15,23 +15,30 @@ pub(super) fn choose_places(
     if tasks == places {
         return (0..places as u32).collect();
     }
-    let mut needed = vec![false; places];
-    for task in 0..tasks {
-        if let Some(place) = problem.fixed_place(task) {
-            needed[place] = true;
-        }
-    }
     let mut chosen = match tree {
-        Some(tree) => {
-            let needed: Vec<bool> = tree.order.iter().map(|&p| needed[p as usize]).collect();
-            let mut picked = Vec::with_capacity(tasks);
-            pick(tree, &needed, 0, places, 0, tasks, &mut picked);
-            picked
-        }
-        None => with_distance!(lookup, d => ball(d, &needed, tasks)),
+        Some(tree) => closest_in_tree(problem, tree),
+        None => with_distance!(lookup, d => ball(d, &needed(problem), tasks)),
     };
     chosen.sort_unstable();
     chosen
+}
+
+/// As many of the places in `tree`, which are all of the problem's, as there are tasks.
+pub(crate) fn closest_in_tree(problem: &Problem<'_>, tree: &TreePlaces) -> Vec<u32> {
+    let needed = needed(problem);
+    let needed: Vec<bool> = tree.order.iter().map(|&p| needed[p as usize]).collect();
+    let mut picked = Vec::with_capacity(problem.tasks());
+    pick(tree, &needed, 0, needed.len(), 0, problem.tasks(), &mut picked);
+    picked
+}
+
+/// By place: a task is fixed to it.
+fn needed(problem: &Problem<'_>) -> Vec<bool> {
+    let mut needed = vec![false; problem.places().len()];
+    for place in (0..problem.tasks()).filter_map(|task| problem.fixed_place(task)) {
+        needed[place] = true;
+    }
+    needed
 }
 
 /// Takes `want` places of the group `lo..hi`, which lies above `level`, in as few of its subgroups

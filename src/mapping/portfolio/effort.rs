@@ -11,6 +11,8 @@ pub(crate) struct Effort {
     pub(crate) anneal_steps: u64,
     /// Deltas that greedy swapping may compute.
     pub(crate) swap_evaluations: u64,
+    /// Proposals of the search for less congestion.
+    pub(crate) congestion_steps: u64,
 }
 
 impl Effort {
@@ -34,6 +36,7 @@ impl Effort {
                     },
                     anneal_steps: 0,
                     swap_evaluations: 200 * n,
+                    congestion_steps: 50 * n,
                 }
             }
             Preset::Default => Effort {
@@ -46,11 +49,13 @@ impl Effort {
                     _ => 0,
                 },
                 swap_evaluations: 1000 * n,
+                congestion_steps: 200 * n.min(65_536),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
                 anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
+                congestion_steps: 2000 * n.min(65_536),
             },
         }
     }

@@ -3,14 +3,15 @@
 mod auto;
 mod choose;
 mod effort;
+mod on_grid;
 mod other;
 mod polish;
 mod prepared;
 mod symmetry;
 
 pub use auto::Auto;
+pub(crate) use choose::closest_in_tree;
 pub(crate) use effort::Effort;
-#[cfg(test)]
-pub(crate) use other::value;
-pub(crate) use polish::polish;
+pub(crate) use other::{value, value_of};
+pub(crate) use polish::{Nearness, near_of, polish, with_near};
 pub(crate) use prepared::Prepared;

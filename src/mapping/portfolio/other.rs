@@ -1,49 +1,125 @@
 //! Objectives other than hop-bytes: the same candidates, other judges, and a search of their own.
 //!
 //! Hop-bytes answers are good starts for all of them. The largest pair cost is then lowered pair by
-//! pair; for the most loaded link UMPA's congestion refinement is a further candidate.
+//! pair, the most loaded link by a search over all links near the maximum.
 
-use super::Prepared;
-use crate::mapping::refinement::{ListNear, Near, Placement, TreeNear};
+use super::{Effort, Nearness, Prepared, near_of};
+use crate::mapping::refinement::{Links, ListNear, Near, Placement, TreeNear, lower_congestion};
 use crate::mapping::work::{Csr, Distance, with_distance};
-use crate::mapping::{Objective, Problem};
-use crate::matrix::{SparseMatrix, Traffic};
+use crate::mapping::{Budget, Objective, Problem};
+use crate::matrix::{Graph, SparseMatrix, Traffic};
 use crate::metrics;
+use crate::topology::Topology;
 
-/// The value of an objective by the independent evaluator; every edge counts in both directions,
-/// which the affinity graph does not tell apart. `None` where the objective has no value: no links.
+/// The value of a mapping by the independent evaluator. `None` where the objective has no value: no
+/// links.
 pub(crate) fn value(problem: &Problem<'_>, slot_of_task: &[usize]) -> Option<f64> {
-    let graph = problem.graph();
-    let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices())
-        .flat_map(|v| {
-            let cell = |w| Traffic { bytes: w, messages: 1 };
-            graph.arcs(v).map(move |(t, w)| (v as u32, t, cell(w)))
-        })
-        .collect();
-    let matrix = SparseMatrix::from_entries(graph.vertices(), &entries);
-    let e = metrics::evaluate(&matrix, problem.topology(), slot_of_task).ok()?;
-    match problem.objective() {
+    let (graph, traffic) = (problem.graph(), problem.traffic());
+    value_of(problem.objective(), graph, traffic, problem.topology(), slot_of_task)
+}
+
+/// As [`value`], of the parts of a problem. Without the traffic every edge counts in both
+/// directions, which the affinity graph does not tell apart.
+pub(crate) fn value_of(
+    objective: Objective,
+    graph: &Graph,
+    traffic: Option<&SparseMatrix>,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Option<f64> {
+    let both;
+    let matrix = match traffic {
+        Some(matrix) => matrix,
+        None => {
+            both = both_ways(graph);
+            &both
+        }
+    };
+    let e = metrics::evaluate(matrix, topology, slot_of_task).ok()?;
+    match objective {
         Objective::HopBytes => Some(e.hop_bytes as f64),
         Objective::TotalHops => Some(e.total_hops as f64),
         Objective::SumCom => Some(e.sum_com as f64),
         Objective::MaxCom => Some(e.max_com as f64),
         Objective::Mc => e.mc,
         Objective::Mmc => e.mmc.map(|m| m as f64),
+        Objective::Time => e.predicted_time,
     }
+}
+
+/// A matrix with every edge of the graph in both directions, half of its weight each (one more byte
+/// in the first where it is odd).
+pub(crate) fn both_ways(graph: &Graph) -> SparseMatrix {
+    let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices() as u32)
+        .flat_map(|v| {
+            let half = move |t: u32, w: u64| if v < t { w - w / 2 } else { w / 2 };
+            let cell = |bytes| Traffic { bytes, messages: 1 };
+            graph.arcs(v as usize).map(move |(t, w)| (v, t, cell(half(t, w))))
+        })
+        .collect();
+    SparseMatrix::from_entries(graph.vertices(), &entries)
+}
+
+/// Lowers the load of the most loaded link; `None` without links. By task.
+pub(super) fn lower_links(
+    prepared: &Prepared<'_, '_>,
+    place_of: Vec<u32>,
+    budget: &Budget,
+) -> Option<Vec<u32>> {
+    let problem = prepared.problem;
+    let network = problem.topology().network()?;
+    let both;
+    let matrix = match problem.traffic() {
+        Some(matrix) => matrix,
+        None => {
+            both = both_ways(problem.graph());
+            &both
+        }
+    };
+    let by_volume = problem.objective() != Objective::Mmc;
+    let links = Links::new(matrix, network, problem.places(), by_volume);
+    let n = problem.tasks();
+    let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
+    let steps = Effort::new(problem.preset(), n, prepared.tree.is_some()).congestion_steps;
+    let mut rng = prepared.rng.fork(0xc0);
+    Some(match near_of(prepared) {
+        Nearness::Tree(near) => {
+            lower_congestion(&links, &near, &pinned, place_of, steps, budget, &mut rng)
+        }
+        Nearness::List(near) => {
+            lower_congestion(&links, &near, &pinned, place_of, steps, budget, &mut rng)
+        }
+    })
 }
 
 /// Lowers the largest cost of a pair by swaps, as long as that works.
 pub(super) fn lower_largest(prepared: &Prepared<'_, '_>, place_of: Vec<u32>) -> Vec<u32> {
     let places = prepared.problem.places();
     let mut placement = Placement::new(place_of, places.len());
+    let graph = one_way(prepared);
     with_distance!(&prepared.lookup, d => {
         if let Some(tree) = &prepared.all {
-            descend(prepared, d, &TreeNear::new(tree), &mut placement);
+            descend(prepared, &graph, d, &TreeNear::new(tree), &mut placement);
         } else if places.len() <= 4096 {
-            descend(prepared, d, &ListNear::scan(d, places.len(), 32), &mut placement);
+            descend(prepared, &graph, d, &ListNear::scan(d, places.len(), 32), &mut placement);
         }
     });
     placement.place_of
+}
+
+/// The graph with the heavier direction of every edge as its weight, where the traffic tells.
+fn one_way(prepared: &Prepared<'_, '_>) -> Csr {
+    let mut graph = prepared.graph.clone();
+    if let Some(traffic) = prepared.problem.traffic() {
+        for v in 0..graph.len() {
+            for k in graph.range(v) {
+                let (a, b) = (prepared.task(v), prepared.task(graph.targets[k] as usize));
+                let bytes = traffic.get(a, b).bytes.max(traffic.get(b, a).bytes);
+                graph.weights[k] = prepared.scale.weight(bytes);
+            }
+        }
+    }
+    graph
 }
 
 /// The largest cost of the edges of `u` if `u` sat at `p`, the task `v` at `q`.
@@ -65,11 +141,11 @@ fn largest_at<D: Distance>(
 
 fn descend<D: Distance, N: Near>(
     prepared: &Prepared<'_, '_>,
+    graph: &Csr,
     d: &D,
     near: &N,
     placement: &mut Placement,
 ) {
-    let graph = &prepared.graph;
     let pinned = |t: usize| prepared.pinned.get(t).copied().unwrap_or(false);
     for _ in 0..4 * graph.len() {
         let at = &placement.place_of;

@@ -13,6 +13,23 @@ const WIDTH: usize = 8;
 /// Up to this many places, the nearest are found by looking at all pairs.
 const SCAN_LIMIT: usize = 2048;
 
+/// Runs `$body` with `$d` bound to the distance of a problem and `$near` to which places are near.
+macro_rules! with_near {
+    ($prepared:expr, $d:ident, $near:ident => $body:expr) => {
+        match ($crate::mapping::portfolio::near_of($prepared), &$prepared.lookup) {
+            ($crate::mapping::portfolio::Nearness::Tree($near), lookup) => {
+                let $near = &$near;
+                $crate::mapping::work::with_distance!(lookup, $d => $body)
+            }
+            ($crate::mapping::portfolio::Nearness::List($near), lookup) => {
+                let $near = &$near;
+                $crate::mapping::work::with_distance!(lookup, $d => $body)
+            }
+        }
+    };
+}
+pub(crate) use with_near;
+
 /// Swaps, then anneals from there, then swaps again; returns the best of the states between.
 pub(crate) fn polish(
     prepared: &Prepared<'_, '_>,
@@ -20,19 +37,27 @@ pub(crate) fn polish(
     effort: &Effort,
     budget: &Budget,
 ) -> Vec<u32> {
+    with_near!(prepared, d, near => run(prepared, d, near, place_of, effort, budget))
+}
+
+/// The ways to know which places are near.
+pub(crate) enum Nearness {
+    Tree(TreeNear),
+    List(ListNear),
+}
+
+/// The best way for a topology.
+pub(crate) fn near_of(prepared: &Prepared<'_, '_>) -> Nearness {
     let places = prepared.problem.places();
-    if let (Lookup::Tree(d), Some(tree)) = (&prepared.lookup, &prepared.all) {
-        return run(prepared, d, &TreeNear::new(tree), place_of, effort, budget);
+    if let (Lookup::Tree(_), Some(tree)) = (&prepared.lookup, &prepared.all) {
+        return Nearness::Tree(TreeNear::new(tree));
     }
-    with_distance!(&prepared.lookup, d => {
-        let near = if places.len() <= SCAN_LIMIT {
-            ListNear::scan(d, places.len(), WIDTH)
-        } else if let Some(network) = prepared.problem.topology().network() {
-            ListNear::search(network, places, WIDTH)
-        } else {
-            return place_of;
-        };
-        run(prepared, d, &near, place_of, effort, budget)
+    Nearness::List(if places.len() <= SCAN_LIMIT {
+        with_distance!(&prepared.lookup, d => ListNear::scan(d, places.len(), WIDTH))
+    } else if let Some(network) = prepared.problem.topology().network() {
+        ListNear::search(network, places, WIDTH)
+    } else {
+        with_distance!(&prepared.lookup, d => ListNear::sample(d, places.len(), WIDTH, 256))
     })
 }
 

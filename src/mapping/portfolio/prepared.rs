@@ -25,6 +25,8 @@ pub(crate) struct Prepared<'a, 'b> {
     pub(crate) lookup: Lookup<'a, 'b>,
     pub(crate) pinned: Vec<bool>,
     pub(crate) rng: Rng,
+    /// How input numbers became those of the search.
+    pub(crate) scale: Scale,
 }
 
 impl<'a, 'b> Prepared<'a, 'b> {
@@ -37,7 +39,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
             None => Csr::from_graph(graph, scale),
         };
         if problem.objective() == Objective::TotalHops {
-            csr.weights.iter_mut().for_each(|w| *w = 1);
+            count_pairs(problem, order.as_deref(), &mut csr);
         }
         let tree =
             problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
@@ -65,6 +67,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
             lookup,
             pinned,
             rng: Rng::new(problem.seed()),
+            scale,
         }
     }
 
@@ -106,22 +109,6 @@ impl<'a, 'b> Prepared<'a, 'b> {
         self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
     }
 
-    /// The place on each slot, where every slot has exactly one.
-    pub(crate) fn places_of_slots(&self, slots: &[u32]) -> Option<Vec<u32>> {
-        let mut place_at = vec![u32::MAX; self.problem.topology().slots()];
-        for (place, &slot) in self.problem.places().iter().enumerate() {
-            let at = &mut place_at[slot as usize];
-            if *at != u32::MAX {
-                return None;
-            }
-            *at = place as u32;
-        }
-        slots
-            .iter()
-            .map(|&s| place_at.get(s as usize).copied().filter(|&p| p != u32::MAX))
-            .collect()
-    }
-
     /// Puts fixed tasks where they belong, by swaps; the rest of the answer stays.
     pub(crate) fn honour_fixed(&self, place_of: &mut [u32]) {
         if self.pinned.is_empty() {
@@ -143,6 +130,20 @@ impl<'a, 'b> Prepared<'a, 'b> {
             if let Some(p) = place_of.get_mut(other as usize) {
                 *p = here as u32;
             }
+        }
+    }
+}
+
+/// Every edge weighs as many pairs as it has directions in use: both, unless the traffic tells.
+fn count_pairs(problem: &Problem<'_>, order: Option<&[u32]>, csr: &mut Csr) {
+    let task = |v: usize| order.map_or(v, |o| o[v] as usize);
+    for v in 0..csr.len() {
+        for k in csr.range(v) {
+            let (a, b) = (task(v), task(csr.targets[k] as usize));
+            csr.weights[k] = problem.traffic().map_or(2, |traffic| {
+                let used = |i, j| i64::from(!traffic.get(i, j).is_zero());
+                (used(a, b) + used(b, a)).max(1)
+            });
         }
     }
 }

@@ -70,13 +70,19 @@ fn alike(
 }
 
 /// Shifts and mirrors slots of a full torus or mesh so that the first fixed task comes home.
-pub(crate) fn align_grid(prepared: &Prepared<'_, '_>, machine: &Grid, slots: &mut [u32]) {
+/// `slot_of` is the slot of every place.
+pub(crate) fn align_grid(
+    prepared: &Prepared<'_, '_>,
+    machine: &Grid,
+    slot_of: &[u32],
+    slots: &mut [u32],
+) {
     let Some((task, place)) =
         (0..slots.len()).find_map(|t| prepared.fixed_place(t).map(|p| (t, p)))
     else {
         return;
     };
-    let wanted = machine.coordinates(prepared.problem.places()[place] as usize).to_vec();
+    let wanted = machine.coordinates(slot_of[place] as usize).to_vec();
     let here = machine.coordinates(slots[task] as usize).to_vec();
     for slot in slots {
         let mut point = machine.coordinates(*slot as usize).to_vec();

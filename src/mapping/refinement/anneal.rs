@@ -76,9 +76,12 @@ pub(crate) fn anneal<D: Distance, N: Near>(
     let cooling = libm::pow(schedule.cold / schedule.hot, 1.0 / blocks as f64);
     let mut temperature = unit * schedule.hot;
     let mut change = 0i128;
-    for _ in 0..blocks {
+    for block in 0..blocks {
         if budget.expired() {
             break;
+        }
+        if block % 16 == 0 {
+            budget.report("annealing", block, blocks);
         }
         let mut block_change = 0i64;
         for _ in 0..BLOCK {

@@ -111,6 +111,27 @@ impl ListNear {
 }
 
 impl ListNear {
+    /// As [`ListNear::scan`] with a sample of `tries` places for each, nearby numbers among them: for
+    /// any number of places where there is no network to search.
+    pub(crate) fn sample<D: Distance>(d: &D, places: usize, width: usize, tries: usize) -> Self {
+        let width = width.min(places).max(1);
+        let mut list = Vec::with_capacity(places * width);
+        let mut row: Vec<(i64, u32)> = Vec::with_capacity(tries + 1);
+        let mut rng = Rng::new(places as u64);
+        let half = tries / 2;
+        for p in 0..places {
+            row.clear();
+            let low = p.saturating_sub(half / 2).min(places.saturating_sub(half.max(width)));
+            row.extend((low..(low + half.max(width)).min(places)).map(|q| (0, q as u32)));
+            row.extend((0..half).map(|_| (0, rng.below(places) as u32)));
+            row.iter_mut().for_each(|(far, q)| *far = d.between(p as u32, *q));
+            row.sort_unstable();
+            row.dedup();
+            list.extend(row[..width].iter().map(|&(_, q)| q));
+        }
+        ListNear { list, width }
+    }
+
     /// Searches the network around every place: for any number of places. `slots` is the slot of
     /// every place.
     pub(crate) fn search(network: &dyn Network, slots: &[u32], width: usize) -> Self {

@@ -31,6 +31,12 @@ impl Scale {
         ((w.checked_shr(self.weight_shift).unwrap_or(0)) as i64).max(1)
     }
 
+    /// A price in units of weight times distance; at least 1 unless it is 0.
+    pub(crate) fn price(self, cost: u64) -> i64 {
+        let shifted = cost.checked_shr(self.weight_shift + self.distance_shift).unwrap_or(0);
+        shifted.clamp(u64::from(cost > 0), 1 << 58) as i64
+    }
+
     #[inline]
     pub(crate) fn distance(self, d: u64) -> i64 {
         (d >> self.distance_shift) as i64

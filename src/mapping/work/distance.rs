@@ -54,7 +54,7 @@ const DIMENSIONS: usize = 4;
 
 impl GridDistance {
     fn new(problem: &Problem<'_>, scale: Scale) -> Option<Self> {
-        let grid = problem.topology().as_grid()?;
+        let (grid, points) = problem.grid()?;
         if grid.dims().len() > DIMENSIONS || scale.distance(1) != 1 {
             return None;
         }
@@ -71,7 +71,7 @@ impl GridDistance {
             }
             point
         };
-        Some(GridDistance { points: problem.places().iter().map(point).collect(), lengths })
+        Some(GridDistance { points: points.iter().map(point).collect(), lengths })
     }
 }
 

@@ -4,12 +4,16 @@ mod csr;
 mod distance;
 mod heap;
 mod locality;
+mod maxima;
 mod rng;
+mod thin;
 mod tree_places;
 
 pub(crate) use csr::{Csr, Scale};
 pub(crate) use distance::{Distance, Lookup, lookup, with_distance};
 pub(crate) use heap::GainHeap;
 pub(crate) use locality::{breadth_first_order, visiting_order};
+pub(crate) use maxima::Maxima;
 pub(crate) use rng::Rng;
+pub(crate) use thin::{heaviest, is_dense};
 pub(crate) use tree_places::TreePlaces;

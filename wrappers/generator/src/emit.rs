@@ -52,7 +52,7 @@ pub fn entries(calls: &[Call]) -> String {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::abi::Abi;\nuse crate::inside::Inside;\nuse crate::fortran::{self, P};\nuse crate::record;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::abi::Abi;\nuse crate::fortran::{self, P};\nuse crate::inside::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
         if !matches!(call.action, Action::Hand { .. }) {
@@ -67,6 +67,14 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         let name = &call.prototype.name;
         let (kind, path) = match &call.action {
             Action::Translate => ("Translates", format!("{}::<A>", function(name))),
+            Action::Record { .. } if is_plain_send(call) => {
+                let name = function(name);
+                let _ = writeln!(
+                    text,
+                    "        Wrapper::Records(if A::NARROW {{ {name}_narrow::<A> as *const () }} else {{ {name}_wide::<A> as *const () }}),"
+                );
+                continue;
+            }
             Action::Record { .. } | Action::Within => {
                 ("Records", format!("{}::<A>", function(name)))
             }
@@ -90,6 +98,17 @@ pub fn function(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
+/// Whether a call has the arguments of MPI_Send in their places, perhaps with a request behind them:
+/// these have a fast path in assembler.
+fn is_plain_send(call: &Call) -> bool {
+    const PLACES: [&str; 6] = ["buf", "count", "datatype", "dest", "tag", "comm"];
+    let Action::Record { recorder, at_start: false, .. } = &call.action else { return false };
+    let names: Vec<&str> = call.prototype.parameters.iter().map(|p| p.name.as_str()).collect();
+    recorder == "send"
+        && names.get(..6) == Some(&PLACES)
+        && matches!(names.get(6..), Some([] | ["request"]))
+}
+
 fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
     let prototype = &call.prototype;
     let mut signature = String::new();
@@ -103,7 +122,19 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         types.push(p.rust_type());
         arguments.push(p.rust_name());
     }
-    let _ = writeln!(text, "/// `{}`", prototype.name);
+    let mut kept = 0;
+    if is_plain_send(call) {
+        let _ = writeln!(text, "// `{}`", prototype.name);
+        let name = function(&prototype.name);
+        let count = if prototype.name.ends_with("_c") { "MPI_Count" } else { "int" };
+        let _ = writeln!(
+            text,
+            "fast_send!({name}_narrow, {name}_wide, {name}_slow, {index}, {count});\n"
+        );
+        kept = text.len();
+    } else {
+        let _ = writeln!(text, "/// `{}`", prototype.name);
+    }
     let _ = writeln!(
         text,
         "pub unsafe extern \"C-unwind\" fn {}<A: Abi>(\n{signature}) -> c_int {{",
@@ -193,6 +224,9 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         let _ = writeln!(text, "        next({list})");
     }
     text.push_str("    }\n}\n\n");
+    if kept > 0 {
+        text.truncate(kept);
+    }
     if let Some(record) = slow {
         let _ = writeln!(
             text,

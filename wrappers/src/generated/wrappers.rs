@@ -2,9 +2,10 @@
 // Do not edit: change the tables.
 
 use crate::abi::Abi;
-use crate::inside::Inside;
 use crate::fortran::{self, P};
+use crate::inside::Inside;
 use crate::record;
+use crate::record::fast::fast_send;
 use crate::record::collective::Out;
 use crate::record::later::Plan;
 use crate::slots::{self, Wrapper};
@@ -12,25 +13,8 @@ use crate::special;
 use crate::world::effective;
 use libc::{c_char, c_int, c_void};
 
-/// `MPI_Send`
-pub unsafe extern "C-unwind" fn mpi_send<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_send_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send`
+fast_send!(mpi_send_narrow, mpi_send_wide, mpi_send_slow, 2, int);
 
 #[cold]
 #[inline(never)]
@@ -50,25 +34,8 @@ unsafe extern "C-unwind" fn mpi_send_slow<A: Abi>(
     }
 }
 
-/// `MPI_Send_c`
-pub unsafe extern "C-unwind" fn mpi_send_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_send_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send_c`
+fast_send!(mpi_send_c_narrow, mpi_send_c_wide, mpi_send_c_slow, 3, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -88,26 +55,8 @@ unsafe extern "C-unwind" fn mpi_send_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend`
-pub unsafe extern "C-unwind" fn mpi_isend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_isend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend`
+fast_send!(mpi_isend_narrow, mpi_isend_wide, mpi_isend_slow, 4, int);
 
 #[cold]
 #[inline(never)]
@@ -128,26 +77,8 @@ unsafe extern "C-unwind" fn mpi_isend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend_c`
-pub unsafe extern "C-unwind" fn mpi_isend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend_c`
+fast_send!(mpi_isend_c_narrow, mpi_isend_c_wide, mpi_isend_c_slow, 5, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -168,25 +99,8 @@ unsafe extern "C-unwind" fn mpi_isend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend`
-pub unsafe extern "C-unwind" fn mpi_bsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_bsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend`
+fast_send!(mpi_bsend_narrow, mpi_bsend_wide, mpi_bsend_slow, 6, int);
 
 #[cold]
 #[inline(never)]
@@ -206,25 +120,8 @@ unsafe extern "C-unwind" fn mpi_bsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend_c`
-pub unsafe extern "C-unwind" fn mpi_bsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_bsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend_c`
+fast_send!(mpi_bsend_c_narrow, mpi_bsend_c_wide, mpi_bsend_c_slow, 7, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -244,26 +141,8 @@ unsafe extern "C-unwind" fn mpi_bsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend`
-pub unsafe extern "C-unwind" fn mpi_ibsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ibsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend`
+fast_send!(mpi_ibsend_narrow, mpi_ibsend_wide, mpi_ibsend_slow, 8, int);
 
 #[cold]
 #[inline(never)]
@@ -284,26 +163,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend_c`
-pub unsafe extern "C-unwind" fn mpi_ibsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ibsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend_c`
+fast_send!(mpi_ibsend_c_narrow, mpi_ibsend_c_wide, mpi_ibsend_c_slow, 9, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -324,25 +185,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend`
-pub unsafe extern "C-unwind" fn mpi_ssend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ssend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend`
+fast_send!(mpi_ssend_narrow, mpi_ssend_wide, mpi_ssend_slow, 10, int);
 
 #[cold]
 #[inline(never)]
@@ -362,25 +206,8 @@ unsafe extern "C-unwind" fn mpi_ssend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend_c`
-pub unsafe extern "C-unwind" fn mpi_ssend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ssend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend_c`
+fast_send!(mpi_ssend_c_narrow, mpi_ssend_c_wide, mpi_ssend_c_slow, 11, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -400,26 +227,8 @@ unsafe extern "C-unwind" fn mpi_ssend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend`
-pub unsafe extern "C-unwind" fn mpi_issend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_issend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend`
+fast_send!(mpi_issend_narrow, mpi_issend_wide, mpi_issend_slow, 12, int);
 
 #[cold]
 #[inline(never)]
@@ -440,26 +249,8 @@ unsafe extern "C-unwind" fn mpi_issend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend_c`
-pub unsafe extern "C-unwind" fn mpi_issend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_issend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend_c`
+fast_send!(mpi_issend_c_narrow, mpi_issend_c_wide, mpi_issend_c_slow, 13, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -480,25 +271,8 @@ unsafe extern "C-unwind" fn mpi_issend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend`
-pub unsafe extern "C-unwind" fn mpi_rsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_rsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend`
+fast_send!(mpi_rsend_narrow, mpi_rsend_wide, mpi_rsend_slow, 14, int);
 
 #[cold]
 #[inline(never)]
@@ -518,25 +292,8 @@ unsafe extern "C-unwind" fn mpi_rsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend_c`
-pub unsafe extern "C-unwind" fn mpi_rsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_rsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend_c`
+fast_send!(mpi_rsend_c_narrow, mpi_rsend_c_wide, mpi_rsend_c_slow, 15, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -556,26 +313,8 @@ unsafe extern "C-unwind" fn mpi_rsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend`
-pub unsafe extern "C-unwind" fn mpi_irsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_irsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend`
+fast_send!(mpi_irsend_narrow, mpi_irsend_wide, mpi_irsend_slow, 16, int);
 
 #[cold]
 #[inline(never)]
@@ -596,26 +335,8 @@ unsafe extern "C-unwind" fn mpi_irsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend_c`
-pub unsafe extern "C-unwind" fn mpi_irsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_irsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend_c`
+fast_send!(mpi_irsend_c_narrow, mpi_irsend_c_wide, mpi_irsend_c_slow, 17, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -4923,7 +4644,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(229);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(230);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4937,7 +4658,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(230);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(231);
         next(comm, comm_keyval)
     }
 }
@@ -4952,7 +4673,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(231);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(232);
         next(comm, buffer_addr, size)
     }
 }
@@ -4967,7 +4688,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(232);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(233);
         next(comm, buffer_addr, size)
     }
 }
@@ -4981,7 +4702,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(234);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(235);
         next(comm, newcomm)
     }
 }
@@ -4996,7 +4717,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(235);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(236);
         next(comm, info, newcomm)
     }
 }
@@ -5009,7 +4730,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(236);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(237);
         next(comm)
     }
 }
@@ -5023,7 +4744,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(239);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(240);
         next(comm, errhandler)
     }
 }
@@ -5037,7 +4758,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(240);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(241);
         next(comm, info_used)
     }
 }
@@ -5052,7 +4773,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(241);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(242);
         next(comm, comm_name, resultlen)
     }
 }
@@ -5066,7 +4787,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(242);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(243);
         next(comm, group)
     }
 }
@@ -5081,7 +4802,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(243);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(244);
         next(comm, newcomm, request)
     }
 }
@@ -5097,7 +4818,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(244);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(245);
         next(comm, info, newcomm, request)
     }
 }
@@ -5111,7 +4832,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(245);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(246);
         next(comm, request)
     }
 }
@@ -5125,7 +4846,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(246);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(247);
         next(comm, rank)
     }
 }
@@ -5139,7 +4860,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(247);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(248);
         next(comm, group)
     }
 }
@@ -5153,7 +4874,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(249);
         next(comm, size)
     }
 }
@@ -5168,7 +4889,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(249);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(250);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -5182,7 +4903,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(251);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(252);
         next(comm, info)
     }
 }
@@ -5196,7 +4917,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(252);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(253);
         next(comm, comm_name)
     }
 }
@@ -5210,7 +4931,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(253);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(254);
         next(comm, size)
     }
 }
@@ -5230,7 +4951,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(254);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(255);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5251,7 +4972,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(255);
+        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(256);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5267,7 +4988,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(256);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(257);
         next(comm, color, key, newcomm)
     }
 }
@@ -5284,7 +5005,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(257);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(258);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -5298,7 +5019,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(258);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(259);
         next(comm, flag)
     }
 }
@@ -5319,7 +5040,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(259);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(260);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
@@ -5341,7 +5062,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(260);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(261);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
@@ -5360,7 +5081,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(261);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -5376,7 +5097,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(263);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -5390,7 +5111,7 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(263);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(264);
         next(comm, errhandler)
     }
 }
@@ -5408,7 +5129,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(265);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(266);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -5425,7 +5146,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(267);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5442,7 +5163,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -5458,7 +5179,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(268);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5473,7 +5194,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, rank, nneighbors)
     }
 }
@@ -5488,7 +5209,7 @@ pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(270);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(271);
         next(comm, nnodes, nedges)
     }
 }
@@ -5507,7 +5228,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(272);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5522,7 +5243,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(273);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5541,7 +5262,7 @@ pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(274);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5560,7 +5281,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(275);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5576,7 +5297,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(276);
         next(incount, datatype, comm, size)
     }
 }
@@ -5592,7 +5313,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(277);
         next(incount, datatype, comm, size)
     }
 }
@@ -5606,7 +5327,7 @@ pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(278);
         next(comm, status)
     }
 }
@@ -5625,7 +5346,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(279);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5644,7 +5365,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(279);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(280);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5662,7 +5383,7 @@ pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
     unsafe {
         let comm = effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(280);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(281);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -5676,7 +5397,7 @@ pub unsafe extern "C-unwind" fn mpi_file_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(281);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(282);
         next(filename, info)
     }
 }
@@ -5693,7 +5414,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(282);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(283);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5710,7 +5431,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(283);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(284);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5724,7 +5445,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(284);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(287);
         next(comm, flag)
     }
 }
@@ -5739,7 +5460,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(285);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(288);
         next(comm, flag, request)
     }
 }
@@ -5752,7 +5473,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(286);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(289);
         next(comm)
     }
 }
@@ -5766,7 +5487,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(287);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(290);
         next(comm, failedgrp)
     }
 }
@@ -5780,7 +5501,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(288);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(291);
         next(comm, failedgrp)
     }
 }
@@ -5795,7 +5516,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(289);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(292);
         next(comm, num_to_ack, num_acked)
     }
 }
@@ -5808,7 +5529,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(290);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(293);
         next(comm)
     }
 }
@@ -5822,7 +5543,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(291);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(294);
         next(comm, flag)
     }
 }
@@ -5836,7 +5557,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(292);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(295);
         next(comm, newcomm)
     }
 }
@@ -5851,7 +5572,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(293);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(296);
         next(comm, newcomm, request)
     }
 }
@@ -7196,7 +6917,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 135));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 136));
         next(comm, group, tag, newcomm, ierror);
     }
 }
@@ -7206,7 +6927,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, comm_keyval, ierror);
     }
 }
@@ -7216,7 +6937,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 138));
         next(comm, buffer_addr, size, ierror);
     }
 }
@@ -7226,7 +6947,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 139));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 140));
         next(comm, newcomm, ierror);
     }
 }
@@ -7236,7 +6957,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 141));
         next(comm, info, newcomm, ierror);
     }
 }
@@ -7246,7 +6967,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 141));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 142));
         next(comm, ierror);
     }
 }
@@ -7256,7 +6977,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 144));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 145));
         next(comm, errhandler, ierror);
     }
 }
@@ -7266,7 +6987,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 146));
         next(comm, info_used, ierror);
     }
 }
@@ -7276,7 +6997,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 146));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 147));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
@@ -7286,7 +7007,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, group, ierror);
     }
 }
@@ -7296,7 +7017,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -7306,7 +7027,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, info, newcomm, request, ierror);
     }
 }
@@ -7316,7 +7037,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 150));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, request, ierror);
     }
 }
@@ -7326,7 +7047,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, rank, ierror);
     }
 }
@@ -7336,7 +7057,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
         next(comm, group, ierror);
     }
 }
@@ -7346,7 +7067,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, size, ierror);
     }
 }
@@ -7356,7 +7077,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 155));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
@@ -7366,7 +7087,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 156));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 157));
         next(comm, info, ierror);
     }
 }
@@ -7376,7 +7097,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 158));
         next(comm, comm_name, ierror, length0);
     }
 }
@@ -7386,7 +7107,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 158));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 159));
         next(comm, size, ierror);
     }
 }
@@ -7396,7 +7117,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7406,7 +7127,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7416,7 +7137,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 162));
         next(comm, color, key, newcomm, ierror);
     }
 }
@@ -7426,7 +7147,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split_type<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
@@ -7436,7 +7157,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 164));
         next(comm, flag, ierror);
     }
 }
@@ -7446,7 +7167,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7456,7 +7177,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7466,7 +7187,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
@@ -7476,7 +7197,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 167));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 168));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
@@ -7486,7 +7207,7 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 168));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 169));
         next(comm, errhandler, ierror);
     }
 }
@@ -7496,7 +7217,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
@@ -7506,7 +7227,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -7516,7 +7237,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
@@ -7526,7 +7247,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -7536,7 +7257,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -7546,7 +7267,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -7557,7 +7278,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(l
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -7567,7 +7288,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -7577,7 +7298,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, inc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -7587,7 +7308,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -7597,7 +7318,7 @@ pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 181));
         next(comm, status, ierror);
     }
 }
@@ -7607,7 +7328,7 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 181));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -7618,7 +7339,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P,
     unsafe {
         let comm = fortran::effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 183));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
@@ -7628,7 +7349,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_delete<A: Abi, const B: usize>(filena
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 183));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 184));
         next(filename, info, ierror, length0);
     }
 }
@@ -7638,7 +7359,7 @@ pub unsafe extern "C-unwind" fn f_mpi_register_datarep<A: Abi, const B: usize>(d
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 185));
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
     }
 }
@@ -7648,7 +7369,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 185));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 188));
         next(comm, flag, ierror);
     }
 }
@@ -7658,7 +7379,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 186));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 189));
         next(comm, flag, request, ierror);
     }
 }
@@ -7668,7 +7389,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 187));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 190));
         next(comm, ierror);
     }
 }
@@ -7678,7 +7399,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: u
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 188));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 191));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7688,7 +7409,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 189));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 192));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7698,7 +7419,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 190));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 193));
         next(comm, num_to_ack, num_acked, ierror);
     }
 }
@@ -7708,7 +7429,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 191));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 194));
         next(comm, ierror);
     }
 }
@@ -7718,7 +7439,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 192));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 195));
         next(comm, flag, ierror);
     }
 }
@@ -7728,7 +7449,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 193));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 196));
         next(comm, newcomm, ierror);
     }
 }
@@ -7738,7 +7459,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 194));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 197));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -7748,22 +7469,22 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
         Wrapper::Records(special::init::<A> as *const ()),
         Wrapper::Records(special::init_thread::<A> as *const ()),
-        Wrapper::Records(mpi_send::<A> as *const ()),
-        Wrapper::Records(mpi_send_c::<A> as *const ()),
-        Wrapper::Records(mpi_isend::<A> as *const ()),
-        Wrapper::Records(mpi_isend_c::<A> as *const ()),
-        Wrapper::Records(mpi_bsend::<A> as *const ()),
-        Wrapper::Records(mpi_bsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ssend::<A> as *const ()),
-        Wrapper::Records(mpi_ssend_c::<A> as *const ()),
-        Wrapper::Records(mpi_issend::<A> as *const ()),
-        Wrapper::Records(mpi_issend_c::<A> as *const ()),
-        Wrapper::Records(mpi_rsend::<A> as *const ()),
-        Wrapper::Records(mpi_rsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_irsend::<A> as *const ()),
-        Wrapper::Records(mpi_irsend_c::<A> as *const ()),
+        Wrapper::Records(if A::NARROW { mpi_send_narrow::<A> as *const () } else { mpi_send_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_send_c_narrow::<A> as *const () } else { mpi_send_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_narrow::<A> as *const () } else { mpi_isend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_c_narrow::<A> as *const () } else { mpi_isend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_narrow::<A> as *const () } else { mpi_bsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_c_narrow::<A> as *const () } else { mpi_bsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_narrow::<A> as *const () } else { mpi_ibsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_c_narrow::<A> as *const () } else { mpi_ibsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_narrow::<A> as *const () } else { mpi_ssend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_c_narrow::<A> as *const () } else { mpi_ssend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_narrow::<A> as *const () } else { mpi_issend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_c_narrow::<A> as *const () } else { mpi_issend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_narrow::<A> as *const () } else { mpi_rsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_c_narrow::<A> as *const () } else { mpi_rsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_narrow::<A> as *const () } else { mpi_irsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_c_narrow::<A> as *const () } else { mpi_irsend_c_wide::<A> as *const () }),
         Wrapper::Records(mpi_sendrecv::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_c::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_replace::<A> as *const ()),
@@ -7975,6 +7696,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_compare::<A> as *const ()),
         Wrapper::Translates(mpi_comm_connect::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create::<A> as *const ()),
+        Wrapper::Records(special::comm_create_from_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_delete_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_detach_buffer::<A> as *const ()),
@@ -8030,6 +7752,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_file_delete::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep_c::<A> as *const ()),
+        Wrapper::Records(special::session_init::<A> as *const ()),
+        Wrapper::Records(special::session_finalize::<A> as *const ()),
         Wrapper::Translates(mpix_comm_agree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_iagree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_failure_ack::<A> as *const ()),
@@ -8175,6 +7899,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 0> as *const ()) },
@@ -8225,6 +7950,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 0> as *const ()) },
@@ -8370,6 +8097,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_comm_compare::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_connect::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::comm_create_from_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_delete_attr::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 1> as *const ()),
@@ -8420,6 +8148,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(f_mpi_file_open::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_file_delete::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_register_datarep::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_finalize::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_agree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_iagree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_failure_ack::<A, 1> as *const ()),
@@ -8565,6 +8295,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 2> as *const ()) },
@@ -8615,6 +8346,8 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 2> as *const ()) },

@@ -79,7 +79,7 @@ fn tasks<A: Abi>(win: A::Win) -> Option<Arc<[u32]>> {
         let _ = mpi.group_size(group, &raw mut size);
         let ranks: Vec<c_int> = (0..size).collect();
         tasks.resize(ranks.len(), A::UNDEFINED);
-        let world = world::effective::<A>(A::comm_world());
+        let world = world::tasks::<A>();
         if mpi.comm_group(world, &raw mut world_group) == 0 {
             let _ = mpi.group_translate_ranks(
                 group,

@@ -1,0 +1,18 @@
+//! Tasks of unequal load, and more tasks than slots: groups of balanced load first, then a mapping
+//! of the groups.
+//!
+//! The two phases of TopoLB (Agarwal, Sharma and Kalé, IPDPS 2006, section 4.1) and UMPA (Deveci et
+//! al., IPDPS 2015, section III): the tasks are partitioned into as many groups as there are slots,
+//! of about equal load and with little traffic between them; the groups are mapped by any algorithm
+//! of the registry; then single tasks move or change places as long as that lowers hop-bytes and
+//! keeps the balance. No slot gets more than the limit: the mean load and the allowed imbalance
+//! on top, or what the longest-first rule of list scheduling (Graham 1969) needs, if that is more.
+
+mod grouping;
+mod improve;
+mod load;
+
+pub use load::{Balanced, Loads, map_with_loads};
+
+#[cfg(test)]
+mod tests;

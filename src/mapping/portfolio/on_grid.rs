@@ -1,0 +1,72 @@
+//! Grids of tasks on machines that are grids, or on allocations that are boxes of one.
+
+use super::Prepared;
+use super::symmetry::align_grid;
+use crate::mapping::geometric::{GridShape, place_on_grid};
+use crate::topology::Grid;
+
+/// The place of every vertex so that neighbours of the task grid are neighbours of the machine;
+/// `None` where the places are no box of a grid, one each, or the shapes do not fit.
+pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
+    let (machine, points) = prepared.problem.grid()?;
+    let space = Space::new(machine, &points)?;
+    let mut place_at = vec![u32::MAX; points.len()];
+    let mut slot_of = Vec::with_capacity(points.len());
+    for (place, &point) in points.iter().enumerate() {
+        let slot = space.slot(machine, point)?;
+        let at = place_at.get_mut(slot as usize)?;
+        if std::mem::replace(at, place as u32) != u32::MAX {
+            return None;
+        }
+        slot_of.push(slot);
+    }
+    let mut slots = place_on_grid(shape, &space.grid)?;
+    align_grid(prepared, &space.grid, &slot_of, &mut slots);
+    Some(slots.into_iter().map(|slot| place_at[slot as usize]).collect())
+}
+
+/// The box that points fill, as a grid of its own.
+struct Space {
+    grid: Grid,
+    /// The first coordinate in each dimension.
+    start: Vec<u32>,
+}
+
+impl Space {
+    /// `None` unless there are as many points as the box around them has; a ring that is not full
+    /// is cut open in its widest gap.
+    fn new(machine: &Grid, points: &[u32]) -> Option<Space> {
+        let (mut dims, mut wrap, mut start) = (Vec::new(), Vec::new(), Vec::new());
+        for (k, &length) in machine.dims().iter().enumerate() {
+            let mut used = vec![false; length];
+            points.iter().for_each(|&p| used[machine.coordinates(p as usize)[k] as usize] = true);
+            let count = used.iter().filter(|&&u| u).count();
+            // The used coordinate behind an unused one; all of them, or one stretch.
+            let begins = |x: &usize| used[*x] && !used[(*x + length - 1) % length];
+            let first = match machine.wrap()[k] && count < length {
+                true => (0..length).find(begins)?,
+                false => used.iter().position(|&u| u)?,
+            };
+            if (0..count).any(|x| !used[(first + x) % length]) {
+                return None;
+            }
+            dims.push(count);
+            wrap.push(machine.wrap()[k] && count == length);
+            start.push(first as u32);
+        }
+        let grid = Grid::new(&dims, &wrap)?;
+        (crate::topology::Topology::slots(&grid) == points.len()).then_some(Space { grid, start })
+    }
+
+    fn slot(&self, machine: &Grid, point: u32) -> Option<u32> {
+        let lengths = machine.dims();
+        let inside: Vec<u32> = machine
+            .coordinates(point as usize)
+            .iter()
+            .zip(&self.start)
+            .zip(lengths)
+            .map(|((&x, &start), &length)| (x + length as u32 - start) % length as u32)
+            .collect();
+        self.grid.slot_at(&inside).map(|slot| slot as u32)
+    }
+}

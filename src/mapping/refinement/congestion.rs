@@ -1,0 +1,329 @@
+//! Lowers the load of the most loaded link, from a good hop-bytes answer.
+//!
+//! UMPA's Algorithm 3 takes a swap only if it lowers the maximum itself, and so stops where two
+//! links share it. Here the search minimises Σ (load/maximum)^8 over the links, which sees all links
+//! near the maximum at once, by simulated annealing of swaps; most proposals take a task whose
+//! messages pass one of the most loaded links. The best state by the true maximum is the answer.
+//! Works on directed traffic and on any topology with static routes.
+
+use super::near::Near;
+use super::placement::{EMPTY, Placement};
+use crate::mapping::Budget;
+use crate::mapping::work::{Maxima, Rng};
+use crate::matrix::SparseMatrix;
+use crate::topology::Network;
+
+/// What the search works on.
+pub(crate) struct Links<'a> {
+    network: &'a dyn Network,
+    /// The slot of every place.
+    slots: &'a [u32],
+    pairs: Vec<(u32, u32, f64)>,
+    /// For every task, the pairs it belongs to: `incident[offsets[t]..offsets[t + 1]]`.
+    offsets: Vec<usize>,
+    incident: Vec<u32>,
+    /// 1 over the bandwidth of every link; 1 where messages are counted.
+    inverse: Vec<f64>,
+}
+
+impl<'a> Links<'a> {
+    /// `by_volume`: bytes over bandwidth, else the number of pairs.
+    pub(crate) fn new(
+        matrix: &SparseMatrix,
+        network: &'a dyn Network,
+        slots: &'a [u32],
+        by_volume: bool,
+    ) -> Self {
+        let pairs: Vec<(u32, u32, f64)> = matrix
+            .entries()
+            .filter(|&(i, j, t)| i != j && (t.bytes > 0 || !by_volume))
+            .map(|(i, j, t)| (i, j, if by_volume { t.bytes as f64 } else { 1.0 }))
+            .collect();
+        let mut offsets = vec![0usize; matrix.tasks() + 1];
+        for &(i, j, _) in &pairs {
+            offsets[i as usize + 1] += 1;
+            offsets[j as usize + 1] += 1;
+        }
+        for t in 0..matrix.tasks() {
+            offsets[t + 1] += offsets[t];
+        }
+        let mut cursor = offsets.clone();
+        let mut incident = vec![0u32; 2 * pairs.len()];
+        for (k, &(i, j, _)) in pairs.iter().enumerate() {
+            for t in [i, j] {
+                incident[cursor[t as usize]] = k as u32;
+                cursor[t as usize] += 1;
+            }
+        }
+        let inverse = (0..network.links())
+            .map(|link| if by_volume { 1.0 / network.bandwidth(link) } else { 1.0 })
+            .collect();
+        Links { network, slots, pairs, offsets, incident, inverse }
+    }
+
+    fn of(&self, task: usize) -> &[u32] {
+        &self.incident[self.offsets[task]..self.offsets[task + 1]]
+    }
+}
+
+/// Loads of all links under a placement that changes.
+struct State<'a, 'b> {
+    links: &'b Links<'a>,
+    placement: Placement,
+    load: Vec<f64>,
+    maxima: Maxima,
+    /// Change of every link under the proposal at hand, and which links have one.
+    change: Vec<f64>,
+    touched: Vec<u32>,
+    /// The proposal that last touched a link.
+    stamp: Vec<u32>,
+    proposal: u32,
+    /// Load that counts as 1.
+    unit: f64,
+}
+
+impl State<'_, '_> {
+    fn route(&mut self, from: u32, to: u32, weight: f64) {
+        let (change, touched, links) = (&mut self.change, &mut self.touched, self.links);
+        let (stamp, proposal) = (&mut self.stamp, self.proposal);
+        let (a, b) = (links.slots[from as usize] as usize, links.slots[to as usize] as usize);
+        links.network.route(a, b, &mut |link| {
+            if std::mem::replace(&mut stamp[link], proposal) != proposal {
+                touched.push(link as u32);
+            }
+            change[link] += weight * links.inverse[link];
+        });
+    }
+
+    /// Collects what the links would carry more or less if task `u` and whoever is on `q` changed
+    /// places; the change of the objective.
+    fn propose(&mut self, u: usize, q: u32) -> f64 {
+        self.touched.clear();
+        self.proposal = self.proposal.wrapping_add(1);
+        let p = self.placement.place_of[u];
+        let v = self.placement.task_at[q as usize];
+        let links = self.links;
+        for (task, other, skip) in [(u, v, false), (v as usize, u as u32, true)] {
+            if task == EMPTY as usize {
+                continue;
+            }
+            for &k in links.of(task) {
+                let (i, j, weight) = links.pairs[k as usize];
+                if skip && (i == other || j == other) {
+                    continue;
+                }
+                let (a, b) =
+                    (self.placement.place_of[i as usize], self.placement.place_of[j as usize]);
+                let after = |t: u32, here: u32| match t {
+                    t if t as usize == u => q,
+                    t if t == v => p,
+                    _ => here,
+                };
+                self.route(a, b, -weight);
+                self.route(after(i, a), after(j, b), weight);
+            }
+        }
+        let change = |&link: &u32| {
+            let before = self.load[link as usize];
+            self.penalty(before + self.change[link as usize]) - self.penalty(before)
+        };
+        self.touched.iter().map(change).sum()
+    }
+
+    #[inline]
+    fn penalty(&self, load: f64) -> f64 {
+        let x = (load / self.unit).max(0.0);
+        let x2 = x * x;
+        let x4 = x2 * x2;
+        // The linear part keeps total traffic low where the maximum does not care.
+        x4 * x4 + LINEAR * x
+    }
+
+    /// Carries the proposal out, or forgets it.
+    fn finish(&mut self, u: usize, q: u32, accept: bool) {
+        for k in 0..self.touched.len() {
+            let link = self.touched[k] as usize;
+            let change = std::mem::take(&mut self.change[link]);
+            if accept && change != 0.0 {
+                // Sums of whole numbers stay exact; the rest of a division must not go below 0.
+                self.load[link] = (self.load[link] + change).max(0.0);
+                self.maxima.set(link, self.load[link]);
+            }
+        }
+        if accept {
+            self.placement.swap(u, q);
+        }
+    }
+
+    /// Pairs that pass the most loaded links.
+    fn hot_pairs(&mut self, out: &mut Vec<u32>) {
+        let mut hot = Vec::new();
+        self.maxima.at_least(0.9 * self.maxima.top(), &mut hot);
+        let mut is_hot = vec![false; self.load.len()];
+        hot.iter().for_each(|&l| is_hot[l as usize] = true);
+        out.clear();
+        let links = self.links;
+        let slot = |t: u32| links.slots[self.placement.place_of[t as usize] as usize] as usize;
+        for (k, &(i, j, _)) in links.pairs.iter().enumerate() {
+            let mut passes = false;
+            links.network.route(slot(i), slot(j), &mut |link| passes |= is_hot[link]);
+            if passes {
+                out.push(k as u32);
+            }
+        }
+    }
+}
+
+/// Weight of total traffic against the power of the maximum: without it hop-bytes rise by half for
+/// the same maximum.
+const LINEAR: f64 = 0.03;
+
+/// First temperature, in mean uphill steps of the proposals.
+const HOT: f64 = 0.005;
+
+/// Proposals between two looks at which pairs pass hot links.
+const ROUND: u64 = 512;
+
+/// Searches with `steps` proposals from `place_of` (by task); the answer is never worse in the most
+/// loaded link.
+pub(crate) fn lower_congestion<N: Near>(
+    links: &Links<'_>,
+    near: &N,
+    pinned: &[bool],
+    place_of: Vec<u32>,
+    steps: u64,
+    budget: &Budget,
+    rng: &mut Rng,
+) -> Vec<u32> {
+    let count = links.inverse.len();
+    let mut state = State {
+        links,
+        placement: Placement::new(place_of.clone(), links.slots.len()),
+        load: vec![0.0; count],
+        maxima: Maxima::new(count),
+        change: vec![0.0; count],
+        touched: Vec::new(),
+        stamp: vec![0; count],
+        proposal: 0,
+        unit: 1.0,
+    };
+    for &(i, j, weight) in &links.pairs {
+        let (a, b) = (place_of[i as usize], place_of[j as usize]);
+        let slot = |p: u32| links.slots[p as usize] as usize;
+        let load = &mut state.load;
+        links.network.route(slot(a), slot(b), &mut |link| {
+            load[link] += weight * links.inverse[link];
+        });
+    }
+    for (link, &load) in state.load.iter().enumerate() {
+        state.maxima.set(link, load);
+    }
+    state.unit = state.maxima.top();
+    if state.unit <= 0.0 || links.pairs.is_empty() {
+        return place_of;
+    }
+    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
+    let mut best = (state.unit, place_of);
+    let mut hot = Vec::new();
+    let mut temperature = 0.0;
+    let rounds = steps.div_ceil(ROUND).max(1);
+    for round in 0..rounds {
+        if budget.expired() {
+            break;
+        }
+        budget.report("congestion", round, rounds);
+        state.hot_pairs(&mut hot);
+        let (mut uphill, mut seen) = (0.0, 0u32);
+        for _ in 0..ROUND {
+            let coin = rng.next();
+            let pair = if coin & 3 != 0 && !hot.is_empty() {
+                hot[rng.below(hot.len())]
+            } else {
+                rng.below(links.pairs.len()) as u32
+            };
+            let (i, j, _) = links.pairs[pair as usize];
+            let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
+            // Near a partner, or a step aside, which changes the routes.
+            let around = if coin & 24 == 0 { u } else { x };
+            let q = near.pick(state.placement.place_of[around as usize], rng);
+            let v = state.placement.task_at[q as usize];
+            if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
+                continue;
+            }
+            let delta = state.propose(u as usize, q);
+            if delta > 0.0 {
+                uphill += delta;
+                seen += 1;
+            }
+            let draw = || (rng.next() >> 11) as f64 / (1u64 << 53) as f64;
+            let accept =
+                delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, draw));
+            state.finish(u as usize, q, accept);
+            if accept && state.maxima.top() < best.0 * (1.0 - 1e-12) {
+                best = (state.maxima.top(), state.placement.place_of.clone());
+            }
+        }
+        // The mean uphill step of the round sets the scale; falls to nothing.
+        let left = 1.0 - (round + 1) as f64 / rounds as f64;
+        temperature = HOT * left * left * uphill / f64::from(seen.max(1));
+        // The unit follows the maximum, so that the power neither overflows nor goes blind.
+        state.unit = state.maxima.top().max(best.0 * 0.5);
+    }
+    best.1
+}
+
+/// True with probability e^−x, from a draw in 0..1.
+fn draw_below(x: f64, mut draw: impl FnMut() -> f64) -> bool {
+    x < 30.0 && draw() < libm::exp(-x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::refinement::ListNear;
+    use crate::matrix::Traffic;
+    use crate::metrics::evaluate;
+    use crate::topology::{Grid, Topology};
+    use proptest::prelude::*;
+
+    struct Far(Grid);
+
+    impl crate::mapping::work::Distance for Far {
+        fn between(&self, a: u32, b: u32) -> i64 {
+            self.0.distance(a as usize, b as usize) as i64
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn never_worse_and_exact_in_its_loads(
+            raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..100), 1..40),
+            seed in 0u64..100, by_volume in any::<bool>())
+        {
+            let grid = Grid::torus(&[3, 4]).unwrap();
+            let entries: Vec<_> = raw
+                .iter()
+                .map(|&(i, j, bytes)| (i, j, Traffic { bytes, messages: 1 }))
+                .collect();
+            let matrix = SparseMatrix::from_entries(10, &entries);
+            let slots: Vec<u32> = (0..12).collect();
+            let links = Links::new(&matrix, grid.network().unwrap(), &slots, by_volume);
+            let far = Far(Grid::torus(&[3, 4]).unwrap());
+            let near = ListNear::scan(&far, 12, 6);
+            let start: Vec<u32> = (0..10).collect();
+            let pinned = [true, false, false, false, false, false, false, false, false, false];
+            let answer = lower_congestion(
+                &links, &near, &pinned, start.clone(), 2000, &Budget::unlimited(),
+                &mut crate::mapping::work::Rng::new(seed),
+            );
+            prop_assert_eq!(answer[0], 0);
+            let value = |place_of: &[u32]| {
+                let slots: Vec<usize> = place_of.iter().map(|&p| p as usize).collect();
+                let e = evaluate(&matrix, &grid, &slots).unwrap();
+                if by_volume { e.mc.unwrap() } else { e.mmc.unwrap() as f64 }
+            };
+            prop_assert!(value(&answer) <= value(&start));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Turns a fresh mapping on a tree to where most tasks were, at no cost.
+//!
+//! Groups that look alike can change places. From the root down, the contents of the children of a
+//! group are dealt to those children that their tasks come from, the largest overlap first.
+
+use super::{NONE, Seats};
+use crate::mapping::portfolio::Prepared;
+use crate::mapping::work::TreePlaces;
+use std::ops::Range;
+
+/// `place_of` by task, as is the answer. Unchanged where the topology is no tree.
+pub(super) fn to_previous(
+    prepared: &Prepared<'_, '_>,
+    seats: &Seats,
+    mut place_of: Vec<u32>,
+) -> Vec<u32> {
+    let Some(tree) = &prepared.all else { return place_of };
+    let n = tree.order.len();
+    let mut index_of = vec![0u32; n];
+    for (k, &place) in tree.order.iter().enumerate() {
+        index_of[place as usize] = k as u32;
+    }
+    let mut turn = Turn {
+        tree,
+        home: seats
+            .first_place
+            .iter()
+            .map(|&p| if p == NONE { NONE } else { index_of[p as usize] })
+            .collect(),
+        task_at: vec![NONE; n],
+        pinned: (0..place_of.len())
+            .map(|task| prepared.problem.fixed_place(task).is_some())
+            .collect(),
+    };
+    for (task, &place) in place_of.iter().enumerate() {
+        turn.task_at[index_of[place as usize] as usize] = task as u32;
+    }
+    turn.deal(0..n, 0);
+    for (k, &task) in turn.task_at.iter().enumerate() {
+        if let Some(place) = place_of.get_mut(task as usize) {
+            *place = tree.order[k];
+        }
+    }
+    place_of
+}
+
+struct Turn<'a> {
+    tree: &'a TreePlaces,
+    /// By task: index of its previous place, or [`NONE`].
+    home: Vec<u32>,
+    /// By index: the task there, or [`NONE`].
+    task_at: Vec<u32>,
+    pinned: Vec<bool>,
+}
+
+impl Turn<'_> {
+    fn deal(&mut self, group: Range<usize>, level: usize) {
+        if level == self.tree.shifts.len() || group.len() <= 1 {
+            return;
+        }
+        let mut start = group.start;
+        let children: Vec<Range<usize>> = self
+            .tree
+            .children(group.start, group.end, level)
+            .into_iter()
+            .map(|end| std::mem::replace(&mut start, end)..end)
+            .collect();
+        let child_of = |k: u32| {
+            let after = children.partition_point(|c| c.start <= k as usize);
+            children.get(after.wrapping_sub(1)).filter(|c| c.contains(&(k as usize)))?;
+            Some(after - 1)
+        };
+        let mut target: Vec<Option<usize>> = vec![None; children.len()];
+        let mut taken = vec![false; children.len()];
+        let mut overlaps: Vec<(u32, usize, usize)> = Vec::new();
+        for (a, child) in children.iter().enumerate() {
+            let mut from = std::collections::BTreeMap::new();
+            for &task in &self.task_at[child.clone()] {
+                if task == NONE {
+                    continue;
+                }
+                if self.pinned[task as usize] {
+                    target[a] = Some(a);
+                    taken[a] = true;
+                }
+                if let Some(b) = child_of(self.home[task as usize]) {
+                    *from.entry(b).or_insert(0u32) += 1;
+                }
+            }
+            overlaps.extend(from.into_iter().map(|(b, count)| (count, a, b)));
+        }
+        overlaps.sort_by_key(|&(count, a, b)| (std::cmp::Reverse(count), a != b, a, b));
+        let alike = |a: usize, b: usize| {
+            let mask = (1u64 << self.tree.shifts[level]) - 1;
+            let codes = |r: &Range<usize>| self.tree.codes[r.clone()].iter().map(move |c| c & mask);
+            children[a].len() == children[b].len() && codes(&children[a]).eq(codes(&children[b]))
+        };
+        for (_, a, b) in overlaps {
+            if target[a].is_none() && !taken[b] && alike(a, b) {
+                target[a] = Some(b);
+                taken[b] = true;
+            }
+        }
+        for (a, (to, taken)) in target.iter_mut().zip(&mut taken).enumerate() {
+            if to.is_none() && !*taken {
+                *to = Some(a);
+                *taken = true;
+            }
+        }
+        // What is left are contents whose own child was given away; the rest of their kind is free.
+        for (a, to) in target.iter_mut().enumerate().filter(|(_, to)| to.is_none()) {
+            let Some(b) = (0..children.len()).find(|&b| !taken[b] && alike(a, b)) else {
+                return;
+            };
+            *to = Some(b);
+            taken[b] = true;
+        }
+        let before = self.task_at[group.clone()].to_vec();
+        for (a, to) in target.iter().enumerate() {
+            let to = children[to.unwrap_or(a)].clone();
+            let from = children[a].start - group.start..children[a].end - group.start;
+            self.task_at[to].copy_from_slice(&before[from]);
+        }
+        for child in children {
+            self.deal(child, level + 1);
+        }
+    }
+}

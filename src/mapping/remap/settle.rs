@@ -1,0 +1,137 @@
+//! Staying as far as possible, and local search with a price for moves.
+
+use super::{NONE, Seats};
+use crate::mapping::Budget;
+use crate::mapping::portfolio::{Prepared, with_near};
+use crate::mapping::refinement::{Near, Placement};
+use crate::mapping::work::Distance;
+
+/// Every task on its previous slot where that is possible; the others where they are nearest to
+/// their partners. By task.
+pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, seats: &Seats, d: &D) -> Vec<u32> {
+    let (tasks, places) = (seats.first_place.len(), seats.slot_place.len());
+    let mut place_of = vec![NONE; tasks];
+    let mut taken = vec![false; places];
+    let problem = prepared.problem;
+    for (task, place) in place_of.iter_mut().enumerate() {
+        if let Some(fixed) = problem.fixed_place(task) {
+            *place = fixed as u32;
+            taken[fixed] = true;
+        }
+    }
+    for (place_of, &first) in place_of.iter_mut().zip(&seats.first_place) {
+        if first == NONE || *place_of != NONE {
+            continue;
+        }
+        let of_slot = (first as usize..places).take_while(|&p| seats.slot_place[p] == first);
+        if let Some(place) = of_slot.into_iter().find(|&p| !taken[p]) {
+            *place_of = place as u32;
+            taken[place] = true;
+        }
+    }
+    let mut now = prepared.by_vertex(place_of);
+    let graph = &prepared.graph;
+    let mut free: Vec<u32> = (0..places as u32).filter(|&p| !taken[p as usize]).collect();
+    let mut homeless: Vec<u32> = (0..tasks as u32).filter(|&v| now[v as usize] == NONE).collect();
+    let placed_traffic = |now: &[u32], v: u32| -> i64 {
+        graph.arcs(v as usize).filter(|&(t, _)| now[t] != NONE).map(|(_, w)| w).sum()
+    };
+    while !homeless.is_empty() {
+        let next = (0..homeless.len())
+            .max_by_key(|&k| (placed_traffic(&now, homeless[k]), std::cmp::Reverse(homeless[k])));
+        let v = homeless.swap_remove(next.unwrap_or(0)) as usize;
+        // A bounded number of free places is tried when there are very many.
+        let step = (free.len() * (homeless.len() + 1)).div_ceil(50_000_000).max(1);
+        let cost = |p: u32| -> i64 {
+            graph
+                .arcs(v)
+                .filter(|&(t, _)| now[t] != NONE)
+                .map(|(t, w)| w * d.between(p, now[t]))
+                .sum()
+        };
+        let best = (0..free.len()).step_by(step).min_by_key(|&k| (cost(free[k]), free[k]));
+        now[v] = free.swap_remove(best.unwrap_or(0));
+    }
+    prepared.by_task(now)
+}
+
+/// Swaps and moves as long as they save more than they cost; at most some hundred tries a task. By
+/// task.
+pub(super) fn settle(
+    prepared: &Prepared<'_, '_>,
+    seats: &Seats,
+    place_of: Vec<u32>,
+    price: i64,
+    budget: &Budget,
+) -> Vec<u32> {
+    let start = prepared.by_vertex(place_of);
+    with_near!(prepared, d, near => {
+        let placement = Placement::new(start, seats.slot_place.len());
+        prepared.by_task(search(prepared, seats, d, near, placement, price, budget))
+    })
+}
+
+fn search<D: Distance, N: Near>(
+    prepared: &Prepared<'_, '_>,
+    seats: &Seats,
+    d: &D,
+    near: &N,
+    mut placement: Placement,
+    price: i64,
+    budget: &Budget,
+) -> Vec<u32> {
+    let graph = &prepared.graph;
+    let n = graph.len();
+    let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
+    let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
+    let mut queued = vec![true; n];
+    let mut tries = 1000 * n as u64;
+    let mut visits = 0u32;
+    while let Some(u) = queue.pop_front() {
+        let u = u as usize;
+        queued[u] = false;
+        visits = visits.wrapping_add(1);
+        if pinned(u) {
+            continue;
+        }
+        if tries == 0 || (visits.is_multiple_of(256) && budget.expired()) {
+            break;
+        }
+        let p = placement.place_of[u];
+        let task = prepared.task(u);
+        let mut best = (0i128, p);
+        let home = seats.first_place[task];
+        let own_slot = (home != NONE).then_some(home);
+        let around = graph.arcs(u).flat_map(|(t, _)| near.nearest(placement.place_of[t]));
+        for q in around.copied().chain(own_slot) {
+            let v = placement.task_at[q as usize];
+            if q == p || (v != NONE && pinned(v as usize)) {
+                continue;
+            }
+            tries = tries.saturating_sub(1);
+            let mut moves = seats.left(task, q) - seats.left(task, p);
+            if v != NONE {
+                let other = prepared.task(v as usize);
+                moves += seats.left(other, p) - seats.left(other, q);
+            }
+            let delta =
+                i128::from(placement.delta(graph, d, u, q)) + i128::from(price) * i128::from(moves);
+            if delta < best.0 {
+                best = (delta, q);
+            }
+        }
+        if best.0 < 0 {
+            let other = placement.task_at[best.1 as usize];
+            placement.swap(u, best.1);
+            for x in [u as u32, other].into_iter().filter(|&x| x != NONE) {
+                let x = x as usize;
+                for t in graph.arcs(x).map(|(t, _)| t).chain([x]) {
+                    if !std::mem::replace(&mut queued[t], true) {
+                        queue.push_back(t as u32);
+                    }
+                }
+            }
+        }
+    }
+    placement.place_of
+}
