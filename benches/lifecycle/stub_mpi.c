@@ -33,7 +33,13 @@ BOTH(Get_library_version, (char *text, int *length))
 BOTH(Comm_size, (Handle comm, int *result)) { (void)comm; *result = size(); return 0; }
 BOTH(Comm_rank, (Handle comm, int *rank)) { (void)comm; *rank = 0; return 0; }
 BOTH(Comm_test_inter, (Handle comm, int *flag)) { (void)comm; *flag = 0; return 0; }
-BOTH(Comm_dup, (Handle comm, Handle *copy)) { (void)comm; *copy = ++handles | 0x84000000; return 0; }
+BOTH(Comm_idup, (Handle comm, Handle *copy, Handle *request))
+{
+    (void)comm;
+    *copy = ++handles | 0x84000000;
+    *request = 0x2c000000;
+    return 0;
+}
 BOTH(Comm_get_parent, (Handle *parent)) { *parent = 0x04000000; return 0; }
 BOTH(Comm_free, (Handle *comm)) { *comm = 0x04000000; return 0; }
 BOTH(Comm_set_errhandler, (Handle comm, Handle handler)) { (void)comm, (void)handler; return 0; }
@@ -56,9 +62,10 @@ BOTH(Comm_set_attr, (Handle comm, int keyval, void *value))
     (void)comm, (void)keyval, (void)value;
     return 0;
 }
-BOTH(Bcast, (void *buffer, int count, Handle datatype, int root, Handle comm))
+BOTH(Ibcast, (void *buffer, int count, Handle datatype, int root, Handle comm, Handle *request))
 {
     (void)buffer, (void)count, (void)datatype, (void)root, (void)comm;
+    *request = 0x2c000000;
     return 0;
 }
 BOTH(Iallreduce, (const void *in, void *out, int count, Handle datatype, Handle op, Handle comm,

@@ -95,6 +95,8 @@ def cases():
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))
     found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
+    found.append(Case("sendrecv_threads.c", sizes=(4,), light=True,
+                      matrix=lambda np: expected.ring(np, 8, 4 * 2000)))
     found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
     found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
                       matrix=lambda np: expected.ring(np, 100, 10)))

@@ -187,17 +187,15 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         one_program: agreed.one_program,
         spawned: !sessions && has_parent::<A>(),
     };
-    let mut comm = A::comm_null();
-    // SAFETY: everybody is here and does the same.
-    let code = unsafe {
-        match session_rank {
-            None => pmpi::<A>().comm_dup(all, &raw mut comm),
-            Some(rank) => pmpi::<A>().comm_split(all, 0, rank, &raw mut comm),
+    let comm = match session_rank {
+        None => gather::duplicate::<A>(all)?,
+        Some(rank) => {
+            let mut comm = A::comm_null();
+            // SAFETY: everybody is here and does the same.
+            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank, &raw mut comm) };
+            (code == 0).then_some(comm)?
         }
     };
-    if code != 0 {
-        return None;
-    }
     let job = Private::<A>::new(comm)?;
 
     let mut keeper = None;
@@ -289,10 +287,9 @@ impl Agreement {
             Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
         let all = Box::leak(Box::new([0u64; 6]));
         let mut request = A::request_null();
-        let started = Instant::now();
         let mpi = pmpi::<A>();
         // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this
-        // function; the status buffer is larger than any MPI_Status.
+        // function.
         unsafe {
             let code = mpi.iallreduce(
                 mine.as_ptr().cast(),
@@ -303,7 +300,7 @@ impl Agreement {
                 all_of,
                 &raw mut request,
             );
-            if code != 0 || !wait::<A>(&mut request, started, patience) {
+            if code != 0 || !gather::wait::<A>(&mut request, Some(patience)) {
                 return None;
             }
         }
@@ -313,38 +310,6 @@ impl Agreement {
             complete: all[5] == 0,
             one_program: all[2] == !all[3],
         })
-    }
-}
-
-/// Waits for a request; `false` if it is not done within `patience` or failed.
-fn wait<A: Abi>(request: &mut A::Request, started: Instant, patience: Duration) -> bool {
-    let mpi = pmpi::<A>();
-    let mut status = [0u64; 16];
-    let mut tries = 0u32;
-    loop {
-        let mut flag = 0;
-        // SAFETY: an active request of ours.
-        let code = unsafe {
-            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
-        };
-        if code != 0 {
-            return false;
-        }
-        if flag != 0 {
-            return true;
-        }
-        tries += 1;
-        if tries.is_multiple_of(64) && started.elapsed() > patience {
-            return false;
-        }
-        // SAFETY: no preconditions.
-        unsafe {
-            if tries < 200 {
-                libc::sched_yield();
-            } else {
-                libc::usleep(100);
-            }
-        }
     }
 }
 
@@ -399,29 +364,13 @@ fn library_version<A: Abi>() -> String {
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
 /// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
 fn watch_the_end<A: Abi>() {
-    let mut keyval = -1;
-    let copy: unsafe extern "C" fn(
-        A::Comm,
-        c_int,
-        *mut c_void,
-        *mut c_void,
-        *mut c_void,
-        *mut c_int,
-    ) -> c_int = attribute::never_copied::<A::Comm>;
-    let delete: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
-        finalizing::<A>;
-    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
-    unsafe {
-        let mpi = pmpi::<A>();
-        let code = mpi.comm_create_keyval(
-            copy as usize,
-            delete as usize,
-            &raw mut keyval,
-            std::ptr::null_mut(),
-        );
-        if code == 0 {
-            let _ = mpi.comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut());
-        }
+    let keyval = attribute::keyval::<A::Comm>(finalizing::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().comm_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
+        // SAFETY: a valid keyval; the value is never read.
+        let _ = unsafe { pmpi::<A>().comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut()) };
     }
 }
 
@@ -450,10 +399,7 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
         }
         return None;
     }
-    let mut comm = A::comm_null();
-    // SAFETY: everybody is here and does the same.
-    let code = unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) };
-    (code == 0).then_some(comm)
+    gather::duplicate::<A>(A::comm_world())
 }
 
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
@@ -512,17 +458,17 @@ fn finish<A: Abi>() -> Option<()> {
         collected.incomplete |= added.is_none();
     });
     // The counters of all stay on disk until the matrix is in the store.
-    let mut gathered = vec![1];
+    let mut gathered = [1];
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;
-        gathered = vec![u8::from(!collected.incomplete)];
+        gathered = [u8::from(!collected.incomplete)];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.keep(&job.plan, job.places.take(), collected, wall);
             Some(())
         });
     }
-    if private.broadcast(&mut gathered) && gathered == [1] {
+    if private.tell(&mut gathered) && gathered == [1] {
         crate::spill_job::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.

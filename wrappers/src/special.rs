@@ -364,6 +364,17 @@ pub unsafe extern "C-unwind" fn pready_list<A: Abi>(
     }
 }
 
+/// `MPI_Op_free`: a later operation may get the same handle.
+pub unsafe extern "C-unwind" fn op_free<A: Abi>(op: *mut A::Op) -> c_int {
+    crate::comms::forget_reductions();
+    // SAFETY: the program's own argument and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(*mut A::Op) -> c_int =
+            slots::next(index::MPI_OP_FREE);
+        next(op)
+    }
+}
+
 /// Frees a communicator that the library made for itself.
 pub fn free<A: Abi>(comm: A::Comm) {
     if comm != A::comm_null() && comm.bits() != 0 {

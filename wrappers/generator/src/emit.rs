@@ -16,7 +16,10 @@ pub fn entries(calls: &[Call]) -> String {
     let _ = writeln!(text, "/// Number of C entry points; those of Fortran follow.");
     let _ = writeln!(text, "pub const C_COUNT: usize = {};", calls.len());
     let _ = writeln!(text, "/// Number of entry points of each Fortran binding.");
-    let _ = writeln!(text, "pub const FORTRAN_COUNT: usize = {};\n", fortran.len());
+    let _ = writeln!(text, "pub const FORTRAN_COUNT: usize = {};", fortran.len());
+    let large = fortran::large(calls);
+    let _ = writeln!(text, "/// Number of entry points of each Fortran binding with large counts.");
+    let _ = writeln!(text, "pub const FORTRAN_LARGE_COUNT: usize = {};\n", large.len());
     let newer = |list: &[&Call]| -> String {
         let numbers: Vec<String> = list
             .iter()
@@ -36,12 +39,15 @@ pub fn entries(calls: &[Call]) -> String {
         let name = &call.prototype.name;
         let _ = writeln!(text, "    {index} [{name}] \"P{name}\" \"P{name}\"");
     }
-    for binding in fortran::Binding::ALL {
-        for (number, call) in fortran.iter().enumerate() {
-            let index = calls.len() + binding as usize * fortran.len() + number;
+    let small = fortran::Binding::SMALL.map(|b| (b, &fortran));
+    let blocks = small.into_iter().chain(fortran::Binding::LARGE.map(|b| (b, &large)));
+    let mut index = calls.len();
+    for (binding, block) in blocks {
+        for call in block {
             let names = binding.names(&call.prototype.name);
             let (open_mpi, mpich) = binding.real_names(&call.prototype.name);
             let _ = writeln!(text, "    {index} [{}] \"{open_mpi}\" \"{mpich}\"", names.join(" "));
+            index += 1;
         }
     }
     text.push_str("}\n");
@@ -60,6 +66,9 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         }
     }
     for (number, call) in fortran::calls(calls).iter().enumerate() {
+        fortran::wrapper(&mut text, number, call);
+    }
+    for (number, call) in fortran::large(calls).iter().enumerate() {
         fortran::wrapper(&mut text, number, call);
     }
     text.push_str("/// The wrapper of every entry point, by its number.\npub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {\n    [\n");
@@ -85,8 +94,10 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         };
         let _ = writeln!(text, "        Wrapper::{kind}({path} as *const ()),");
     }
-    for binding in fortran::Binding::ALL {
-        for call in fortran::calls(calls) {
+    let (small, large) = (fortran::calls(calls), fortran::large(calls));
+    let small = fortran::Binding::SMALL.map(|b| (b, &small));
+    for (binding, block) in small.into_iter().chain(fortran::Binding::LARGE.map(|b| (b, &large))) {
+        for call in block {
             let _ = writeln!(text, "        {},", fortran::entry(binding, call));
         }
     }

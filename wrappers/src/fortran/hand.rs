@@ -180,6 +180,17 @@ pub unsafe extern "C-unwind" fn request_free<A: Abi, const B: usize>(freed: P, i
     }
 }
 
+/// `MPI_Op_free`
+pub unsafe extern "C-unwind" fn op_free<A: Abi, const B: usize>(freed: P, ierror: P) {
+    crate::comms::forget_reductions();
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_op_free") }));
+        next(freed, ierror);
+    }
+}
+
 /// `MPI_Psend_init`; the count is an INTEGER(KIND=MPI_COUNT_KIND).
 pub unsafe extern "C-unwind" fn psend_init<A: Abi, const B: usize>(
     buf: P,

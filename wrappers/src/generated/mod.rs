@@ -32,6 +32,7 @@ pub mod index {
         MPI_START = "MPI_Start";
         MPI_STARTALL = "MPI_Startall";
         MPI_REQUEST_FREE = "MPI_Request_free";
+        MPI_OP_FREE = "MPI_Op_free";
         MPI_PSEND_INIT = "MPI_Psend_init";
         MPI_PREADY = "MPI_Pready";
         MPI_PREADY_RANGE = "MPI_Pready_range";
