@@ -256,6 +256,12 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    unable_truth = (
+        (None, None, "MPI_Scatter_init MPI_Scatter_init_c", "again",
+         "fails with an invalid communicator"),
+        (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",
+         "in_place", "complains about a truncated message"),
+    )
     prefix = os.path.join(CACHE, "mpi", "impi")
     compiler, fortran = "gcc", "gfortran"
     launcher = os.path.join(prefix, "bin", "mpiexec.hydra")
