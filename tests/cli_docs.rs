@@ -146,6 +146,7 @@ fn the_table_of_formats_is_fresh() {
             f.about().replace('|', "\\|")
         ));
     }
+    page.push_str("\nThe files that rankweave writes for itself are in [files.md](files.md).\n");
     same_as_file("docs/formats.md", &page);
 }
 

@@ -37,6 +37,10 @@ pub struct Summary {
     pub process_of_task: Vec<u32>,
     /// What was decided.
     pub decision: String,
+    /// Tasks whose rows are missing, ascending.
+    pub missing_tasks: Vec<u32>,
+    /// What is missing, in words.
+    pub lacks: Vec<String>,
     /// Hop-bytes predicted for the launcher's order and the one used; `None` when nothing was.
     pub predicted: Option<(u128, u128)>,
     /// Traffic by kind.
@@ -118,6 +122,7 @@ impl Summary {
             }
         };
         let known = !launch.node_of_process.is_empty();
+        let unfinished = record.unfinished.clone().unwrap_or_default();
         let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
         Summary {
             schema: 1,
@@ -132,6 +137,8 @@ impl Summary {
             reordered: launch.is_reordered(),
             process_of_task: launch.process_of_task.clone(),
             decision: launch.decision.clone(),
+            missing_tasks: unfinished.missing,
+            lacks: unfinished.lacks,
             predicted,
             kinds: kinds
                 .iter()
@@ -179,6 +186,9 @@ impl Summary {
         }
         if !self.decision.is_empty() {
             line("decision", p(&self.decision))?;
+        }
+        if !self.lacks.is_empty() {
+            line("missing", p(&self.lacks.join(", ")))?;
         }
         if self.wall_seconds > 0.0 {
             let given = match self.wall_seconds_given_order {

@@ -90,10 +90,13 @@ def cases():
                       needs=("mca_inside.c",)))
     found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),
                       reorders=False))
+    found.append(Case("sessions.c", matrix=expected.sessions, only=MPI4, reorders=False))
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))
     found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
+    found.append(Case("sendrecv_threads.c", sizes=(4,), light=True,
+                      matrix=lambda np: expected.ring(np, 8, 4 * 2000)))
     found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
     found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
                       matrix=lambda np: expected.ring(np, 100, 10)))

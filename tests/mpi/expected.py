@@ -71,6 +71,17 @@ def io_inside(np):
     return matrix
 
 
+def sessions(np):
+    """Program sessions: a ring of all in reversed order, and one of the even tasks."""
+    matrix = {}
+    for task in range(np):
+        add(matrix, task, (task - 1) % np, 10 * 100, 10)
+    evens = list(range(0, np, 2))
+    for i, task in enumerate(evens):
+        add(matrix, task, evens[(i + 1) % len(evens)], 3 * 100, 3)
+    return matrix
+
+
 def fortran_ring(np):
     return ring(np, 1000, 20)
 

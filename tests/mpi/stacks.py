@@ -65,8 +65,38 @@ class Stack:
     # Names of cases that this library cannot run, with the reason.
     unable = {}
 
+    # What of program truth this library cannot do without the library under test:
+    # (bindings or None, kinds of communicator or None, rows, form or None for all, reason).
+    unable_truth = ()
+
     def available(self):
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
+
+    def unable_rows(self, kind, binding):
+        """Rows that this MPI cannot run on a kind of communicator: name -> forms that it cannot
+        ("in_place", "null", "again"; None: it cannot run any)."""
+        found = {}
+        for bindings, kinds, names, form, _ in self.unable_truth:
+            if (bindings is None or binding in bindings) and (kinds is None or kind in kinds):
+                for name in names.split():
+                    found.setdefault(name, []).append(form)
+        return found
+
+    def libraries(self):
+        """Files of the MPI library: that of C, and those of Fortran."""
+        raise NotImplementedError
+
+    def compiler_command(self):
+        return [self.compiler]
+
+    def fortran_command(self):
+        return [self.fortran]
+
+    def bindings(self):
+        """Bindings that programs can be built for here."""
+        if self.fortran and shutil.which(self.fortran):
+            return ("c", "mpif", "mpi", "f08")
+        return ("c",)
 
     def environment(self):
         clean = {k: v for k, v in os.environ.items()
@@ -95,19 +125,26 @@ class Stack:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if source.endswith(".c"):
             shared = ["-shared", "-fPIC"] if target.endswith(".so") else []
-            command = [self.compiler] + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread",
+            command = self.compiler_command() + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread",
                        "-I", os.path.join(ROOT, "include")]
         else:
             if not (self.fortran and shutil.which(self.fortran)):
                 return "no Fortran"
             # Modules go beside the program, not into the working directory.
-            command = [self.fortran, "-O1", "-J", os.path.dirname(target), "-o", target + ".new",
+            command = self.fortran_command() + ["-O1", "-J", os.path.dirname(target), "-o", target + ".new",
                        path]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return done.stderr
         os.replace(target + ".new", target)
         return None
+
+
+def debian(*names):
+    """Files of libraries in the distribution's folder."""
+    done = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=False)
+    folder = os.path.join("/usr/lib", done.stdout.strip())
+    return [os.path.join(folder, name) for name in names]
 
 
 class OpenMpi(Stack):
@@ -132,6 +169,13 @@ class OpenMpi(Stack):
 class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
+    unable_truth = (
+        (("mpif", "mpi", "f08"), None, "MPI_Ialltoallw MPI_Ineighbor_alltoallw", None,
+         "crashes: the Fortran bindings free the arrays of types before the call is complete"),
+    )
+
+    def libraries(self):
+        return debian("libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40")
 
     def libmpi(self):
         return self.soname
@@ -144,6 +188,9 @@ class OpenMpi5(OpenMpi):
     extra = ("--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "osc", "^ucx",
              "--mca", "btl", "self,sm")
 
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi.so.40")]
+
 
 class Mpich(Stack):
     soname = "libmpi.so.12"
@@ -155,10 +202,30 @@ class Mpich(Stack):
         return [self.launcher, "-n", str(np), *passed, *command]
 
 
+# The persistent collective calls.
+PERSISTENT = " ".join(
+    f"MPI_{name}_init MPI_{name}_init_c" for name in (
+        "Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv "
+        "Alltoallw Reduce Allreduce Reduce_scatter Reduce_scatter_block Scan Exscan "
+        "Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv "
+        "Neighbor_alltoallw").split())
+
+
 class Mpich4(Mpich):
     name, compiler, launcher, fortran = "mpich4", "mpicc.mpich", "mpiexec.mpich", "mpif90.mpich"
     unable = {"spawn": "MPI_Comm_spawn fails in this build of MPICH 4.0.2 without any tool"}
     soname = "libmpich.so.12"
+    unable_truth = (
+        (None, None, "MPI_Isendrecv MPI_Isendrecv_c", "null", "crashes"),
+        (None, None, "MPI_Isendrecv_replace MPI_Isendrecv_replace_c", None, "crashes"),
+        (None, None, PERSISTENT, "again", "fails with an invalid communicator, now and then"),
+        (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",
+         "in_place", "crashes or complains about a truncated message"),
+        (None, None, "MPI_Reduce MPI_Reduce_c", "in_place", "crashes"),
+    )
+
+    def libraries(self):
+        return debian("libmpich.so.12", "libmpichfort.so.12")
 
     def libmpi(self):
         return self.soname
@@ -169,6 +236,9 @@ class Mpich5(Mpich):
     prefix = os.path.join(CACHE, "mpi", "mpich5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpiexec")
 
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi.so.12")]
+
 
 class Mpich5Abi(Mpich5):
     """The same library through the ABI that MPI 5 standardizes."""
@@ -177,6 +247,87 @@ class Mpich5Abi(Mpich5):
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
     soname = "libmpi_abi.so.1"
 
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi_abi.so.1")]
+
+
+class IntelMpi(Mpich):
+    """From PyPI: headers and Fortran modules, but no compiler of its own. The fabric is shared
+    memory: nothing else is needed on one node."""
+
+    name = "impi"
+    prefix = os.path.join(CACHE, "mpi", "impi")
+    compiler, fortran = "gcc", "gfortran"
+    launcher = os.path.join(prefix, "bin", "mpiexec.hydra")
+
+    def libmpi(self):
+        return self.libraries()[0]
+
+    def environment(self):
+        clean = super().environment()
+        clean.update(I_MPI_ROOT=self.prefix, I_MPI_FABRICS="shm", I_MPI_PIN="off",
+                     LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
+        return clean
+
+    def libraries(self):
+        folder = os.path.join(self.prefix, "lib")
+        return [os.path.join(folder, "libmpi.so.12"), os.path.join(folder, "libmpifort.so.12")]
+
+    def modules(self):
+        """The folder with modules for this gfortran, or None."""
+        folder = os.path.join(self.prefix, "include", "mpi", "gfortran")
+        done = subprocess.run(["gfortran", "-dumpversion"], capture_output=True, text=True,
+                              check=False)
+        major = done.stdout.strip().split(".")[0]
+        found = [d for d in sorted(os.listdir(folder)) if d.split(".")[0] == major]
+        return os.path.join(folder, found[-1]) if found else None
+
+    def compiler_command(self):
+        return ["gcc", "-I", os.path.join(self.prefix, "include"), *self.link("mpi")]
+
+    def fortran_command(self):
+        return ["gfortran", "-I", os.path.join(self.prefix, "include"), "-I", self.modules() or ".",
+                *self.link("mpifort", "mpi")]
+
+    def link(self, *names):
+        return ["-L", os.path.join(self.prefix, "lib"), "-Wl,--no-as-needed",
+                *(f"-l{name}" for name in names)]
+
+    def bindings(self):
+        # The module mpi_f08 is there for Intel's own compiler only.
+        if shutil.which("gfortran") and self.modules():
+            return ("c", "mpif", "mpi")
+        return ("c",)
+
+
+class IntelMpiAbi(IntelMpi):
+    """The same library through the ABI that MPI 5 standardizes."""
+
+    name = "impiabi"
+
+    def libraries(self):
+        return [os.path.join(self.prefix, "lib", "libmpi_abi.so.1")]
+
+    def compiler_command(self):
+        return ["gcc", "-I", abi_header(self.prefix), *self.link("mpi_abi")]
+
+    def bindings(self):
+        return ("c",)
+
+
+def abi_header(prefix):
+    """A folder in which the header of the standard ABI is called mpi.h."""
+    folder = os.path.join(TARGET, "mpi-tests", "impiabi", "include")
+    os.makedirs(folder, exist_ok=True)
+    link = os.path.join(folder, "mpi.h")
+    if not os.path.exists(link):
+        os.symlink(os.path.join(prefix, "include", "mpi_abi.h"), link)
+    return folder
+
 
 def all_stacks():
-    return [OpenMpi4(), Mpich4(), Mpich5(), Mpich5Abi(), OpenMpi5()]
+    return [OpenMpi4(), Mpich4(), Mpich5(), Mpich5Abi(), OpenMpi5(), IntelMpi(), IntelMpiAbi()]
+
+
+# Those of a run that is not full.
+USUAL = ("openmpi4", "mpich4", "mpich5")

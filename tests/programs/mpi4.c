@@ -2,7 +2,7 @@
  * without these the program has nothing to check. */
 #include "check.h"
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
 static void sessions(void)
 {
     MPI_Session session;
@@ -71,7 +71,7 @@ static void large(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
     sessions();
     persistent();
 #ifndef OPEN_MPI

@@ -131,11 +131,12 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const ROOT: c_int;
     const UNDEFINED: c_int;
     const IN_PLACE: usize;
-    const COMM_TYPE_SHARED: c_int;
     const COMBINER_NAMED: c_int;
     const ERR_OTHER: c_int;
     /// True where mpif.h calls and those of mpi_f08 with choice buffers call MPI_X in C.
     const FORTRAN_CALLS_C: bool;
+    /// Handles are 32-bit integers.
+    const NARROW: bool = size_of::<Self::Comm>() == 4;
     /// MPI_COMM_WORLD in Fortran.
     const FORTRAN_WORLD: c_int;
     /// The C handle of a Fortran one; of some kind.
@@ -153,7 +154,6 @@ pub trait Abi: Copy + Send + Sync + 'static {
     fn datatype_null() -> Self::Datatype;
     fn uint64() -> Self::Datatype;
     fn op_max() -> Self::Op;
-    fn info_null() -> Self::Info;
     fn errors_return() -> Self::Errhandler;
     fn request_null() -> Self::Request;
     fn op_no_op() -> u64;
@@ -178,7 +178,6 @@ impl Abi for OpenMpi {
     const ROOT: c_int = -4;
     const UNDEFINED: c_int = -32766;
     const IN_PLACE: usize = 1;
-    const COMM_TYPE_SHARED: c_int = 0;
     const COMBINER_NAMED: c_int = 0;
     const ERR_OTHER: c_int = 16;
 
@@ -227,9 +226,6 @@ impl Abi for OpenMpi {
     fn op_max() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_op_max"))
     }
-    fn info_null() -> PointerHandle {
-        PointerHandle(library::object(c"ompi_mpi_info_null"))
-    }
     fn errors_return() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_errors_return"))
     }
@@ -260,7 +256,6 @@ impl Abi for Mpich {
     const ROOT: c_int = -3;
     const UNDEFINED: c_int = -32766;
     const IN_PLACE: usize = usize::MAX;
-    const COMM_TYPE_SHARED: c_int = 1;
     const COMBINER_NAMED: c_int = 1;
     const ERR_OTHER: c_int = 15;
 
@@ -301,9 +296,6 @@ impl Abi for Mpich {
     fn op_max() -> IntHandle {
         IntHandle(0x5800_0001)
     }
-    fn info_null() -> IntHandle {
-        IntHandle(0x1c00_0000)
-    }
     fn errors_return() -> IntHandle {
         IntHandle(0x5400_0001)
     }
@@ -334,7 +326,6 @@ impl Abi for Standard {
     const ROOT: c_int = -4;
     const UNDEFINED: c_int = -32766;
     const IN_PLACE: usize = 1;
-    const COMM_TYPE_SHARED: c_int = 221;
     const COMBINER_NAMED: c_int = 101;
     const ERR_OTHER: c_int = 16;
 
@@ -382,9 +373,6 @@ impl Abi for Standard {
     }
     fn op_max() -> PointerHandle {
         PointerHandle(0x23)
-    }
-    fn info_null() -> PointerHandle {
-        PointerHandle(0x130)
     }
     fn errors_return() -> PointerHandle {
         PointerHandle(0x143)

@@ -2,6 +2,22 @@
 
 use libc::{c_int, c_void};
 
+/// A delete callback, as all kinds of objects have it.
+pub type Deleted<H> = unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void) -> c_int;
+type Copied<H> =
+    unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+
+/// A new keyval whose values are not copied to duplicates and tell when their object goes;
+/// `create` calls MPI with the addresses of both callbacks and where the keyval goes.
+pub fn keyval<H>(
+    deleted: Deleted<H>,
+    create: impl FnOnce(usize, usize, *mut c_int) -> c_int,
+) -> Option<c_int> {
+    let mut keyval = -1;
+    let copied: Copied<H> = never_copied::<H>;
+    (create(copied as usize, deleted as usize, &raw mut keyval) == 0).then_some(keyval)
+}
+
 /// A copy callback that never copies: duplicates start without our attribute.
 ///
 /// # Safety

@@ -6,6 +6,7 @@
 //! translate all of them.
 
 use crate::abi::{Abi, Handle};
+use crate::attribute;
 use crate::counters::{self, Block};
 use crate::pmpi::pmpi;
 use crate::spill::{self, Region};
@@ -106,7 +107,7 @@ impl Communicator {
             if code != 0 {
                 return;
             }
-            if mpi.comm_group(world::effective::<A>(A::comm_world()), &raw mut tasks) == 0 {
+            if mpi.comm_group(world::tasks::<A>(), &raw mut tasks) == 0 {
                 let _ = mpi.group_translate_ranks(
                     group,
                     ranks.len() as c_int,
@@ -187,27 +188,11 @@ impl Communicator {
 
 /// Makes the keyval whose delete callback tells that a communicator is gone.
 pub fn start<A: Abi>() {
-    let mut keyval = -1;
-    let copy: unsafe extern "C" fn(
-        A::Comm,
-        c_int,
-        *mut c_void,
-        *mut c_void,
-        *mut c_void,
-        *mut c_int,
-    ) -> c_int = crate::attribute::never_copied::<A::Comm>;
-    let callback: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
-        deleted::<A>;
-    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
-    let code = unsafe {
-        pmpi::<A>().comm_create_keyval(
-            copy as usize,
-            callback as usize,
-            &raw mut keyval,
-            std::ptr::null_mut(),
-        )
-    };
-    if code == 0 {
+    let keyval = attribute::keyval::<A::Comm>(deleted::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().comm_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
         *TABLE.write() = Some(HashMap::new());
     }
@@ -288,11 +273,19 @@ fn drop_caches(thread: &Thread, bits: u64) {
     }
 }
 
+/// A reduction operation is being freed: the next one of this handle may not commute.
+pub fn forget_reductions() {
+    counters::for_each_thread(|thread| {
+        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    });
+}
+
 /// Forgets everything that threads have cached: recording stops or the world changes.
 pub fn drop_all_caches() {
     counters::for_each_thread(|thread| {
         thread.comm.store(0, Ordering::Relaxed);
         crate::datatypes::drop_all(thread);
+        thread.win.store(0, Ordering::Relaxed);
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     });
 }

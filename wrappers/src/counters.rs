@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Cell {
-    bytes: AtomicU64,
-    messages: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) messages: AtomicU64,
 }
 
 impl Cell {

@@ -4,6 +4,7 @@
 //! the caches, because its handle may be reused for a type of another size.
 
 use crate::abi::{Abi, Handle};
+use crate::attribute;
 use crate::counters;
 use crate::pmpi::pmpi;
 use crate::thread::{self, DATATYPES, Thread};
@@ -18,27 +19,11 @@ static MARKED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
-    let mut keyval = -1;
-    let copy: unsafe extern "C" fn(
-        A::Datatype,
-        c_int,
-        *mut c_void,
-        *mut c_void,
-        *mut c_void,
-        *mut c_int,
-    ) -> c_int = crate::attribute::never_copied::<A::Datatype>;
-    let callback: unsafe extern "C" fn(A::Datatype, c_int, *mut c_void, *mut c_void) -> c_int =
-        deleted::<A>;
-    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
-    let code = unsafe {
-        pmpi::<A>().type_create_keyval(
-            copy as usize,
-            callback as usize,
-            &raw mut keyval,
-            std::ptr::null_mut(),
-        )
-    };
-    if code == 0 {
+    let keyval = attribute::keyval::<A::Datatype>(deleted::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().type_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
     }
 }
@@ -84,6 +69,9 @@ fn again(thread: &Thread, bits: u64) -> Option<u64> {
 
 /// Makes a thread forget a datatype.
 fn drop_from(thread: &Thread, bits: u64) {
+    if thread.collective_type.load(Ordering::Relaxed) == bits {
+        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
     let slots = thread.datatypes.iter().map(|(known, _)| known).chain([&thread.datatype]);
     for known in slots.filter(|known| known.load(Ordering::Relaxed) == bits) {
         known.store(0, Ordering::Relaxed);

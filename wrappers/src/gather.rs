@@ -2,12 +2,16 @@
 //!
 //! Everything here is collective: all processes call it in the same order, whatever went wrong for
 //! one of them before; a process without data passes an empty slice.
+//!
+//! A process that waits gives the processor away: where a job has more processes than processors, and
+//! an MPI library that spins, every blocking step would cost time slices of those who wait.
 
 use crate::abi::Abi;
 use crate::pmpi::pmpi;
 use libc::c_int;
 use rw::store::Launch;
 use std::marker::PhantomData;
+use std::time::{Duration, Instant};
 
 /// Largest single message, well below what an `int` count can say.
 const CHUNK: usize = 1 << 29;
@@ -40,24 +44,71 @@ impl<A: Abi> Private<A> {
         Some(Private { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
     }
 
+    /// Waits for a request that MPI accepted (`code`); `false` after an error.
+    fn done(&self, code: c_int, mut request: A::Request) -> bool {
+        code == 0 && wait::<A>(&mut request, None)
+    }
+
+    /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
+    pub fn everybodys(&self, mine: u64) -> Option<Vec<u64>> {
+        let mut request = A::request_null();
+        let mut all = vec![0u64; self.size];
+        // SAFETY: buffers of this length that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let (sent, received) = (std::ptr::from_ref(&mine).cast(), all.as_mut_ptr().cast());
+            let byte = A::byte();
+            pmpi::<A>().iallgather(sent, 8, byte, received, 8, byte, self.comm, &raw mut request)
+        };
+        self.done(code, request).then_some(all)
+    }
+
+    /// Sends a few bytes to a process that [`Self::take`]s them; `false` after an MPI error.
+    pub fn give(&self, to: u32, data: &[u8]) -> bool {
+        let mut request = A::request_null();
+        // SAFETY: a buffer of this length that stays until the request is done.
+        let code = unsafe {
+            let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
+            let to = to as c_int;
+            pmpi::<A>().isend(buffer, count, A::byte(), to, TAG + 1, self.comm, &raw mut request)
+        };
+        self.done(code, request)
+    }
+
+    /// Receives what a process [`Self::give`]s, filled up with zeros; `None` after an MPI error.
+    pub fn take<'b>(&self, from: u32, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        buffer.fill(0);
+        let mut request = A::request_null();
+        // SAFETY: a buffer of this length that stays until the request is done.
+        let code = unsafe {
+            let (start, count) = (buffer.as_mut_ptr().cast(), buffer.len() as c_int);
+            let from = from as c_int;
+            pmpi::<A>().irecv(start, count, A::byte(), from, TAG + 1, self.comm, &raw mut request)
+        };
+        self.done(code, request).then_some(buffer)
+    }
+
+    /// Gives everybody rank 0's bytes, as many as everybody has; `false` after an MPI error.
+    pub fn tell(&self, data: &mut [u8]) -> bool {
+        let mut request = A::request_null();
+        let count = data.len() as c_int;
+        // SAFETY: a buffer of this length that stays until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let buffer = data.as_mut_ptr().cast();
+            pmpi::<A>().ibcast(buffer, count, A::byte(), 0, self.comm, &raw mut request)
+        };
+        self.done(code, request)
+    }
+
     /// Gives everybody rank 0's bytes; `false` if MPI reported an error.
     pub fn broadcast(&self, data: &mut Vec<u8>) -> bool {
-        let mpi = pmpi::<A>();
         let mut length = (data.len() as u64).to_le_bytes();
-        // SAFETY: buffers of these lengths; all processes call this together.
-        unsafe {
-            if mpi.bcast(length.as_mut_ptr().cast(), 8, A::byte(), 0, self.comm) != 0 {
-                return false;
-            }
-            data.resize(u64::from_le_bytes(length) as usize, 0);
-            for chunk in data.chunks_mut(CHUNK) {
-                let count = chunk.len() as c_int;
-                if mpi.bcast(chunk.as_mut_ptr().cast(), count, A::byte(), 0, self.comm) != 0 {
-                    return false;
-                }
-            }
+        if !self.tell(&mut length) {
+            return false;
         }
-        true
+        data.resize(u64::from_le_bytes(length) as usize, 0);
+        data.chunks_mut(CHUNK).all(|chunk| self.tell(chunk))
     }
 
     /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
@@ -67,9 +118,11 @@ impl<A: Abi> Private<A> {
         let mpi = pmpi::<A>();
         let length = (mine.len() as u64).to_le_bytes();
         let mut lengths = vec![0u8; if self.rank == 0 { 8 * self.size } else { 0 }];
-        // SAFETY: buffers of these lengths; all processes call this together.
+        let mut request = A::request_null();
+        // SAFETY: buffers of these lengths that stay until the request is done; all processes call
+        // this together.
         let code = unsafe {
-            mpi.gather(
+            mpi.igather(
                 length.as_ptr().cast(),
                 8,
                 A::byte(),
@@ -78,9 +131,10 @@ impl<A: Abi> Private<A> {
                 A::byte(),
                 0,
                 self.comm,
+                &raw mut request,
             )
         };
-        if code != 0 {
+        if !self.done(code, request) {
             return false;
         }
         // Rank 0 is a process of the program: it must not run out of memory for our sake.
@@ -88,15 +142,20 @@ impl<A: Abi> Private<A> {
             .chunks_exact(8)
             .map(|l| l.try_into().map_or(0, u64::from_le_bytes))
             .fold(0, u64::saturating_add);
-        let mut go = vec![u8::from(total <= memory_available() / EXPANSION)];
-        if !self.broadcast(&mut go) || go != [1] {
+        let mut go = [u8::from(total <= memory_available() / EXPANSION)];
+        if !self.tell(&mut go) || go != [1] {
             return false;
         }
         if self.rank != 0 {
-            // SAFETY: a buffer of this length.
-            return mine.chunks(CHUNK).all(|chunk| unsafe {
+            return mine.chunks(CHUNK).all(|chunk| {
+                let mut request = A::request_null();
                 let count = chunk.len() as c_int;
-                mpi.send(chunk.as_ptr().cast(), count, A::byte(), 0, TAG, self.comm) == 0
+                // SAFETY: a buffer of this length that stays until the request is done.
+                let code = unsafe {
+                    let buffer = chunk.as_ptr().cast();
+                    mpi.isend(buffer, count, A::byte(), 0, TAG, self.comm, &raw mut request)
+                };
+                self.done(code, request)
             });
         }
         visit(0, mine);
@@ -107,25 +166,60 @@ impl<A: Abi> Private<A> {
             let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
             buffer.resize(length, 0);
             for chunk in buffer.chunks_mut(CHUNK) {
-                // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
-                let mut status = [0u64; 16];
-                // SAFETY: buffers of these lengths.
+                let mut request = A::request_null();
+                let count = chunk.len() as c_int;
+                // SAFETY: a buffer of this length that stays until the request is done.
                 let code = unsafe {
-                    mpi.recv(
-                        chunk.as_mut_ptr().cast(),
-                        chunk.len() as c_int,
-                        A::byte(),
-                        rank as c_int,
-                        TAG,
-                        self.comm,
-                        status.as_mut_ptr().cast(),
-                    )
+                    let (buffer, from) = (chunk.as_mut_ptr().cast(), rank as c_int);
+                    mpi.irecv(buffer, count, A::byte(), from, TAG, self.comm, &raw mut request)
                 };
-                whole &= code == 0;
+                whole &= self.done(code, request);
             }
             visit(rank, &buffer);
         }
         whole
+    }
+}
+
+/// A duplicate of a communicator; collective over it. `None` after an MPI error.
+pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
+    let (mut copy, mut request) = (A::comm_null(), A::request_null());
+    // SAFETY: everybody is here and does the same; the copy stays in place until the request is done.
+    let code = unsafe { pmpi::<A>().comm_idup(comm, &raw mut copy, &raw mut request) };
+    (code == 0 && wait::<A>(&mut request, None)).then_some(copy)
+}
+
+/// Waits for a request; `false` if it failed, or is not done within `patience`.
+pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> bool {
+    let mpi = pmpi::<A>();
+    let started = Instant::now();
+    // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
+    let mut status = [0u64; 16];
+    let mut tries = 0u32;
+    loop {
+        let mut flag = 0;
+        // SAFETY: an active request of ours.
+        let code = unsafe {
+            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
+        };
+        if code != 0 {
+            return false;
+        }
+        if flag != 0 {
+            return true;
+        }
+        tries = tries.saturating_add(1);
+        if tries.is_multiple_of(64) && patience.is_some_and(|p| started.elapsed() > p) {
+            return false;
+        }
+        // SAFETY: no preconditions.
+        unsafe {
+            if tries < 200 {
+                libc::sched_yield();
+            } else {
+                libc::usleep(100);
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
-use rw::options::Mode;
+use rw::options::{Mode, Settings};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -32,6 +32,8 @@ struct Job {
     places: Option<Places>,
     /// Kept on rank 0 only.
     keeper: Option<plan::Keeper>,
+    /// There is no world: the program uses sessions.
+    sessions: bool,
 }
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -57,8 +59,36 @@ pub fn start<A: Abi>() {
         return;
     }
     inside::redirect();
-    if guarded(begin::<A>).is_none() {
+    if guarded(|| begin::<A>(A::comm_world(), None)).is_none() {
         slots::set_level(slots::Level::Off);
+    }
+}
+
+/// Whether a job that uses sessions only may start now.
+pub fn may_start_from_sessions<A: Abi>() -> bool {
+    let mut initialized = 0;
+    // SAFETY: may be called at any time.
+    let code = unsafe { pmpi::<A>().initialized(&raw mut initialized) };
+    let started = STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire);
+    !started && code == 0 && initialized == 0
+}
+
+/// Called by every process of a job that uses sessions only, with a communicator of all processes
+/// that was just made, and the caller's rank among them.
+pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    inside::redirect();
+    if guarded(|| begin::<A>(comm, Some(rank))).is_none() {
+        slots::set_level(slots::Level::Off);
+    }
+}
+
+/// Called when the last session is about to be finalised.
+pub fn finish_sessions<A: Abi>() {
+    if JOB.lock().as_ref().is_some_and(|job| job.sessions) {
+        guarded(finish::<A>);
     }
 }
 
@@ -104,7 +134,14 @@ fn begin_late<A: Abi>() {
         config::set_model(library.family, settings.collectives);
     }
     let plan = Plan { mode: plan::Mode::Record, ..Plan::default() };
-    let job = Job { comm: None, started: Instant::now(), plan, places: None, keeper: None };
+    let job = Job {
+        comm: None,
+        started: Instant::now(),
+        plan,
+        places: None,
+        keeper: None,
+        sessions: false,
+    };
     watch::<A>(size as usize, job);
 }
 
@@ -114,21 +151,28 @@ fn watch<A: Abi>(size: usize, job: Job) {
     datatypes::start::<A>();
     record::onesided::start::<A>();
     counters::set_tasks(size);
-    watch_the_end::<A>();
+    if !job.sessions {
+        watch_the_end::<A>();
+    }
     *JOB.lock() = Some(job);
 }
 
-/// `None`: the library has nothing to do in this process.
-fn begin<A: Abi>() -> Option<()> {
+/// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
+/// `session_rank` is the caller's task. `None`: the library has nothing to do in this process.
+fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let (settings, _) = config::settings();
+    let without_world = Settings { mode: Mode::Record, ..settings.clone() };
+    let sessions = session_rank.is_some();
+    let off = settings.mode == Mode::Off;
+    let settings = if sessions && !off { &without_world } else { settings };
     let mut size = 0;
-    // SAFETY: MPI is initialised; the world is valid.
+    // SAFETY: MPI is initialised; the communicator is valid.
     unsafe {
-        if pmpi::<A>().comm_size(A::comm_world(), &raw mut size) != 0 || size < 2 {
+        if pmpi::<A>().comm_size(all, &raw mut size) != 0 || size < 2 {
             return None;
         }
     }
-    let Some(agreed) = Agreement::reach::<A>(settings.mode == Mode::Off, PATIENCE) else {
+    let Some(agreed) = Agreement::reach::<A>(all, off, PATIENCE) else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
              try: install it on every node, or start the job with `rankweave run`",
@@ -141,13 +185,17 @@ fn begin<A: Abi>() -> Option<()> {
     let alike = plan::Alike {
         complete: agreed.complete,
         one_program: agreed.one_program,
-        spawned: has_parent::<A>(),
+        spawned: !sessions && has_parent::<A>(),
     };
-    let mut comm = A::comm_null();
-    // SAFETY: everybody is here and does the same.
-    if unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) } != 0 {
-        return None;
-    }
+    let comm = match session_rank {
+        None => gather::duplicate::<A>(all)?,
+        Some(rank) => {
+            let mut comm = A::comm_null();
+            // SAFETY: everybody is here and does the same.
+            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank, &raw mut comm) };
+            (code == 0).then_some(comm)?
+        }
+    };
     let job = Private::<A>::new(comm)?;
 
     let mut keeper = None;
@@ -194,8 +242,11 @@ fn begin<A: Abi>() -> Option<()> {
     // Collective, and needed only for regular flushes.
     let leads = plan.flush.is_some() && places::leads_node(&job);
     guarded(|| crate::spill_job::start(settings, &plan, job.rank, job.size, order, leads));
+    if sessions {
+        world::set_base::<A>(Some(comm));
+    }
     let comm = Some(comm.bits());
-    watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper });
+    watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
     if replaced {
         slots::set_level(slots::Level::Reorder);
     }
@@ -227,7 +278,7 @@ impl Agreement {
     ///
     /// One nonblocking maximum over all processes. Of values that must agree the complement goes
     /// along: they do if the largest value and the largest complement belong together.
-    fn reach<A: Abi>(off: bool, patience: Duration) -> Option<Agreement> {
+    fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
         let now =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let program = plan::program_hash();
@@ -236,10 +287,9 @@ impl Agreement {
             Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
         let all = Box::leak(Box::new([0u64; 6]));
         let mut request = A::request_null();
-        let started = Instant::now();
         let mpi = pmpi::<A>();
         // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this
-        // function; the status buffer is larger than any MPI_Status.
+        // function.
         unsafe {
             let code = mpi.iallreduce(
                 mine.as_ptr().cast(),
@@ -247,10 +297,10 @@ impl Agreement {
                 mine.len() as c_int,
                 A::uint64(),
                 A::op_max(),
-                A::comm_world(),
+                all_of,
                 &raw mut request,
             );
-            if code != 0 || !wait::<A>(&mut request, started, patience) {
+            if code != 0 || !gather::wait::<A>(&mut request, Some(patience)) {
                 return None;
             }
         }
@@ -260,38 +310,6 @@ impl Agreement {
             complete: all[5] == 0,
             one_program: all[2] == !all[3],
         })
-    }
-}
-
-/// Waits for a request; `false` if it is not done within `patience` or failed.
-fn wait<A: Abi>(request: &mut A::Request, started: Instant, patience: Duration) -> bool {
-    let mpi = pmpi::<A>();
-    let mut status = [0u64; 16];
-    let mut tries = 0u32;
-    loop {
-        let mut flag = 0;
-        // SAFETY: an active request of ours.
-        let code = unsafe {
-            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
-        };
-        if code != 0 {
-            return false;
-        }
-        if flag != 0 {
-            return true;
-        }
-        tries += 1;
-        if tries.is_multiple_of(64) && started.elapsed() > patience {
-            return false;
-        }
-        // SAFETY: no preconditions.
-        unsafe {
-            if tries < 200 {
-                libc::sched_yield();
-            } else {
-                libc::usleep(100);
-            }
-        }
     }
 }
 
@@ -346,29 +364,13 @@ fn library_version<A: Abi>() -> String {
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
 /// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
 fn watch_the_end<A: Abi>() {
-    let mut keyval = -1;
-    let copy: unsafe extern "C" fn(
-        A::Comm,
-        c_int,
-        *mut c_void,
-        *mut c_void,
-        *mut c_void,
-        *mut c_int,
-    ) -> c_int = attribute::never_copied::<A::Comm>;
-    let delete: unsafe extern "C" fn(A::Comm, c_int, *mut c_void, *mut c_void) -> c_int =
-        finalizing::<A>;
-    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
-    unsafe {
-        let mpi = pmpi::<A>();
-        let code = mpi.comm_create_keyval(
-            copy as usize,
-            delete as usize,
-            &raw mut keyval,
-            std::ptr::null_mut(),
-        );
-        if code == 0 {
-            let _ = mpi.comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut());
-        }
+    let keyval = attribute::keyval::<A::Comm>(finalizing::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().comm_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
+        // SAFETY: a valid keyval; the value is never read.
+        let _ = unsafe { pmpi::<A>().comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut()) };
     }
 }
 
@@ -384,7 +386,7 @@ unsafe extern "C" fn finalizing<A: Abi>(
 
 /// A private communicator of all processes, made only now; `None` if some do not come.
 fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
-    let agreed = Agreement::reach::<A>(false, PATIENCE_AT_END);
+    let agreed = Agreement::reach::<A>(A::comm_world(), false, PATIENCE_AT_END);
     if agreed.is_none_or(|a| a.off) {
         let mut rank = -1;
         // SAFETY: MPI is initialised until this callback returns.
@@ -397,10 +399,7 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
         }
         return None;
     }
-    let mut comm = A::comm_null();
-    // SAFETY: everybody is here and does the same.
-    let code = unsafe { pmpi::<A>().comm_dup(A::comm_world(), &raw mut comm) };
-    (code == 0).then_some(comm)
+    gather::duplicate::<A>(A::comm_world())
 }
 
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
@@ -414,6 +413,16 @@ fn finish<A: Abi>() -> Option<()> {
         None => meet_at_the_end::<A>()?,
     };
     let private = Private::<A>::new(comm)?;
+    if job.sessions && Agreement::reach::<A>(comm, false, PATIENCE_AT_END).is_none_or(|a| a.off) {
+        // The counters are in the spill files still.
+        if private.rank == 0 {
+            message::line(
+                "not all processes finalised their sessions in time; nothing is stored; try: \
+                 `rankweave recover`",
+            );
+        }
+        return None;
+    }
     if job.comm.is_none() && private.rank == 0 {
         job.keeper = guarded(|| {
             let settings = &config::settings().0;
@@ -449,17 +458,17 @@ fn finish<A: Abi>() -> Option<()> {
         collected.incomplete |= added.is_none();
     });
     // The counters of all stay on disk until the matrix is in the store.
-    let mut gathered = vec![1];
+    let mut gathered = [1];
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;
-        gathered = vec![u8::from(!collected.incomplete)];
+        gathered = [u8::from(!collected.incomplete)];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.keep(&job.plan, job.places.take(), collected, wall);
             Some(())
         });
     }
-    if private.broadcast(&mut gathered) && gathered == [1] {
+    if private.tell(&mut gathered) && gathered == [1] {
         crate::spill_job::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.

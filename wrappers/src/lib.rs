@@ -40,6 +40,8 @@ mod plan;
 mod pmpi;
 mod record;
 mod references;
+#[allow(clippy::missing_safety_doc)]
+mod sessions;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;

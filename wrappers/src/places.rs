@@ -1,9 +1,8 @@
-//! Where the job's processes are: which share a node (MPI says), and where inside it each may run
+//! Where the job's processes are: which share a node, and where inside it each may run
 //! (its binding, looked up in the node's hwloc topology by one process per node).
 
-use crate::abi::{Abi, Handle};
+use crate::abi::Abi;
 use crate::gather::Private;
-use crate::pmpi::pmpi;
 use rw::topology::{CpuSet, Machine, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
 
@@ -54,58 +53,59 @@ pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
 
 /// True in one process of each node; collective over `job`.
 pub fn leads_node<A: Abi>(job: &Private<A>) -> bool {
-    node_of(job).is_none_or(|node| {
-        crate::special::free::<A>(node.comm);
-        node.rank == 0
-    })
+    node_of(job).is_none_or(|node| node.first() == Some(&(job.rank as u32)))
 }
 
-/// The processes of this node; collective over `job`.
-fn node_of<A: Abi>(job: &Private<A>) -> Option<Private<A>> {
-    let mut comm = A::comm_null();
-    // SAFETY: all processes of the job call this together.
-    let code = unsafe {
-        pmpi::<A>().comm_split_type(
-            job.comm,
-            A::COMM_TYPE_SHARED,
-            job.rank as libc::c_int,
-            A::info_null(),
-            &raw mut comm,
-        )
-    };
-    if code != 0 || comm == A::comm_null() || comm.bits() == 0 {
-        return None;
-    }
-    Private::<A>::new(comm)
+/// Launcher ranks of the processes of this node; collective over `job`. `None` after an MPI error.
+///
+/// A node is a running kernel and the name it goes by. MPI_Comm_split_type would tell the same, in
+/// blocking steps: where an MPI library spins and processes outnumber processors it takes a hundred
+/// times as long as the rest of the library's work.
+fn node_of<A: Abi>(job: &Private<A>) -> Option<Vec<u32>> {
+    let mine = node_identity();
+    let all = job.everybodys(mine)?;
+    Some((0u32..).zip(&all).filter(|&(_, &node)| node == mine).map(|(rank, _)| rank).collect())
+}
+
+/// A number that the processes of a node have in common, and no others.
+fn node_identity() -> u64 {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let name = host_name();
+    // FNV-1a, 64 bits.
+    boot.iter().chain(b"/").chain(name.as_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Joins the processes of this node; its leader finds everybody's place.
 fn look_round<A: Abi>(job: &Private<A>) -> Report {
     let alone = Report { leader: job.rank as u32, node: None };
     let Some(node) = node_of(job) else { return alone };
-    let mut leader = (job.rank as u32).to_le_bytes().to_vec();
-    let _ = node.broadcast(&mut leader);
-    let leader = leader.as_slice().try_into().map_or(job.rank as u32, u32::from_le_bytes);
-
-    let mut mine = (job.rank as u32).to_le_bytes().to_vec();
+    let Some(&leader) = node.first() else { return alone };
+    let mut mine = Vec::new();
     for word in affinity() {
         mine.extend_from_slice(&word.to_le_bytes());
     }
-    let mut processes: Vec<(u32, Vec<u64>)> = Vec::new();
-    let _ = node.collect(&mine, |_, bytes| {
-        let (rank, words) = bytes.split_at(bytes.len().min(4));
-        let rank = rank.try_into().map_or(0, u32::from_le_bytes);
-        let words =
-            words.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_le_bytes)).collect();
-        processes.push((rank, words));
-    });
-    let report = Report {
-        leader,
-        node: (node.rank == 0)
-            .then(|| crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default()),
+    if leader != job.rank as u32 {
+        job.give(leader, &mine);
+        return Report { leader, node: None };
+    }
+    let words = |bytes: &[u8]| -> Vec<u64> {
+        let mut words: Vec<u64> =
+            bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_le_bytes)).collect();
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        words
     };
-    crate::special::free::<A>(node.comm);
-    report
+    let mut processes = vec![(leader, words(&mine))];
+    let mut buffer = vec![0u8; MOST_AFFINITY];
+    for &rank in &node[1..] {
+        let bytes = job.take(rank, &mut buffer).unwrap_or_default();
+        processes.push((rank, words(bytes)));
+    }
+    let node = crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default();
+    Report { leader, node: Some(node) }
 }
 
 fn describe(processes: &[(u32, Vec<u64>)]) -> Node {
@@ -132,9 +132,12 @@ fn machine() -> Machine {
         .unwrap_or_else(Machine::single)
 }
 
+/// Bytes of the longest mask of PUs.
+const MOST_AFFINITY: usize = 8 * 1024;
+
 /// The PUs this process may run on, as a bit mask.
 fn affinity() -> Vec<u64> {
-    for words in [16usize, 128, 1024] {
+    for words in [16usize, 128, MOST_AFFINITY / 8] {
         let mut mask = vec![0u64; words];
         // SAFETY: a buffer of this many bytes; the raw call returns how many were written.
         let written =

@@ -56,6 +56,10 @@ functions! {
     initialized = c"PMPI_Initialized"(flag: *mut c_int);
     /// MPI_Finalized.
     finalized = c"PMPI_Finalized"(flag: *mut c_int);
+    /// MPI_Group_from_session_pset; a session handle is an int or a pointer, both in one register.
+    group_from_session_pset = c"PMPI_Group_from_session_pset"(session: usize, name: *const c_char, group: *mut A::Group);
+    /// MPI_Group_rank.
+    group_rank = c"PMPI_Group_rank"(group: A::Group, rank: *mut c_int);
     /// MPI_Comm_rank.
     comm_rank = c"PMPI_Comm_rank"(comm: A::Comm, rank: *mut c_int);
     /// MPI_Comm_size.
@@ -64,17 +68,15 @@ functions! {
     comm_remote_size = c"PMPI_Comm_remote_size"(comm: A::Comm, size: *mut c_int);
     /// MPI_Comm_test_inter.
     comm_test_inter = c"PMPI_Comm_test_inter"(comm: A::Comm, flag: *mut c_int);
-    /// MPI_Comm_dup.
-    comm_dup = c"PMPI_Comm_dup"(comm: A::Comm, new: *mut A::Comm);
+    /// MPI_Comm_idup.
+    comm_idup = c"PMPI_Comm_idup"(
+        comm: A::Comm, copy: *mut A::Comm, request: *mut A::Request);
     /// MPI_Comm_get_parent.
     comm_get_parent = c"PMPI_Comm_get_parent"(parent: *mut A::Comm);
     /// MPI_Comm_free.
     comm_free = c"PMPI_Comm_free"(comm: *mut A::Comm);
     /// MPI_Comm_split.
     comm_split = c"PMPI_Comm_split"(comm: A::Comm, color: c_int, key: c_int, new: *mut A::Comm);
-    /// MPI_Comm_split_type.
-    comm_split_type = c"PMPI_Comm_split_type"(
-        comm: A::Comm, kind: c_int, key: c_int, info: A::Info, new: *mut A::Comm);
     /// MPI_Comm_group.
     comm_group = c"PMPI_Comm_group"(comm: A::Comm, group: *mut A::Group);
     /// MPI_Comm_remote_group.
@@ -132,21 +134,31 @@ functions! {
     errhandler_free = c"PMPI_Errhandler_free"(handler: *mut A::Errhandler);
     /// MPI_Test; the status is not needed.
     test = c"PMPI_Test"(request: *mut A::Request, flag: *mut c_int, status: *mut c_void);
-    /// MPI_Bcast.
-    bcast = c"PMPI_Bcast"(
-        buffer: *mut c_void, count: c_int, datatype: A::Datatype, root: c_int, comm: A::Comm);
-    /// MPI_Gather.
-    gather = c"PMPI_Gather"(
-        send: *const c_void, sends: c_int, send_type: A::Datatype, receive: *mut c_void,
-        receives: c_int, receive_type: A::Datatype, root: c_int, comm: A::Comm);
-    /// MPI_Send.
-    send = c"PMPI_Send"(
+    /// MPI_Ibcast.
+    ibcast = c"PMPI_Ibcast"(
+        buffer: *mut c_void, count: c_int, datatype: A::Datatype, root: c_int, comm: A::Comm,
+        request: *mut A::Request,
+    );
+    /// MPI_Igather.
+    igather = c"PMPI_Igather"(
+        sent: *const c_void, count: c_int, datatype: A::Datatype,
+        received: *mut c_void, each: c_int, each_type: A::Datatype, root: c_int, comm: A::Comm,
+        request: *mut A::Request,
+    );
+    /// MPI_Isend.
+    isend = c"PMPI_Isend"(
         buffer: *const c_void, count: c_int, datatype: A::Datatype, to: c_int, tag: c_int,
-        comm: A::Comm);
-    /// MPI_Recv.
-    recv = c"PMPI_Recv"(
+        comm: A::Comm, request: *mut A::Request,
+    );
+    /// MPI_Irecv.
+    irecv = c"PMPI_Irecv"(
         buffer: *mut c_void, count: c_int, datatype: A::Datatype, from: c_int, tag: c_int,
-        comm: A::Comm, status: *mut c_void);
+        comm: A::Comm, request: *mut A::Request,
+    );
+    /// MPI_Iallgather.
+    iallgather = c"PMPI_Iallgather"(
+        sent: *const c_void, count: c_int, datatype: A::Datatype, received: *mut c_void,
+        each: c_int, each_type: A::Datatype, comm: A::Comm, request: *mut A::Request);
     /// MPI_Topo_test.
     topo_test = c"PMPI_Topo_test"(comm: A::Comm, kind: *mut c_int);
     /// MPI_Cartdim_get.

@@ -61,7 +61,7 @@ macro_rules! entry_points {
         static SLOTS: [Slot; COUNT] =
             [$(AtomicPtr::new(unresolved::<$index> as *const () as *mut ())),*];
         /// The real function behind each entry point, once it was looked up.
-        static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
+        pub static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
     };
 }
 
@@ -158,6 +158,9 @@ pub fn in_mpi_3_1(index: usize) -> bool {
     if index < C_COUNT {
         return NEWER.binary_search(&(index as u16)).is_err();
     }
+    if index >= fortran_large(0, 0) {
+        return false;
+    }
     let number = (index - C_COUNT) % FORTRAN_COUNT;
     NEWER_IN_FORTRAN.binary_search(&(number as u16)).is_err()
 }
@@ -194,6 +197,13 @@ pub const fn number(wanted: &str, suffix: &str, first: usize) -> usize {
 #[inline(always)]
 pub const fn fortran(binding: usize, number: usize) -> usize {
     C_COUNT + binding * FORTRAN_COUNT + number
+}
+
+/// Number of the entry point of large-count Fortran call `number` in a binding: 0 with choice
+/// buffers as addresses, 1 as descriptors.
+#[inline(always)]
+pub const fn fortran_large(binding: usize, number: usize) -> usize {
+    C_COUNT + 3 * FORTRAN_COUNT + binding * FORTRAN_LARGE_COUNT + number
 }
 
 pub(crate) use entry_points;
@@ -292,16 +302,30 @@ fn target(index: usize) -> Option<*const ()> {
     Some(target)
 }
 
+/// Address of the real function of an entry point in the MPI library; 0 if it has none.
+pub fn real_address(index: usize) -> usize {
+    let name = real_name_of(index);
+    let address = library::symbol(name);
+    if address != 0 || index < fortran_large(0, 0) {
+        return address;
+    }
+    // MPICH 4 has `pmpir_send_f08ts_large_` where later ones have `pmpir_send_c_f08ts_`.
+    let older = name.to_str().ok().and_then(|name| {
+        let (base, rest) = name.split_once("_c_f08")?;
+        std::ffi::CString::new(format!("{base}_f08{rest}large_")).ok()
+    });
+    older.map_or(0, |name| library::symbol(&name))
+}
+
 /// The real function of an entry point, looked up once; `None` if the MPI library has none.
 pub fn real(index: usize) -> Option<*const ()> {
     let known = NEXT[index].load(Ordering::Acquire);
     if !known.is_null() {
         return Some(known);
     }
-    let mpich = library::get()?.family == library::Family::Mpich;
-    let name = real_name(index, mpich);
+    let name = real_name_of(index);
     let mut address = 0;
-    let real = library::symbol(name);
+    let real = real_address(index);
     if index < C_COUNT && crate::config::chain() != Some(false) {
         // The name without its P: the next tool's wrapper or the library's own MPI_X.
         let plain = std::ffi::CString::new(&name.to_bytes()[1..]).ok()?;

@@ -6,6 +6,7 @@ use crate::generated::index;
 use crate::job;
 use crate::pmpi::pmpi;
 use crate::record::later::{self, Plan};
+pub use crate::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::slots;
 use crate::world::{effective, replacement};
 use libc::{c_char, c_int, c_void};
@@ -360,6 +361,17 @@ pub unsafe extern "C-unwind" fn pready_list<A: Abi>(
         let next: unsafe extern "C-unwind" fn(c_int, *const c_int, A::Request) -> c_int =
             slots::next(index::MPI_PREADY_LIST);
         next(length, partitions, request)
+    }
+}
+
+/// `MPI_Op_free`: a later operation may get the same handle.
+pub unsafe extern "C-unwind" fn op_free<A: Abi>(op: *mut A::Op) -> c_int {
+    crate::comms::forget_reductions();
+    // SAFETY: the program's own argument and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(*mut A::Op) -> c_int =
+            slots::next(index::MPI_OP_FREE);
+        next(op)
     }
 }
 

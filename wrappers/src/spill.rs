@@ -42,8 +42,9 @@ impl Arena {
     fn take(&mut self, length: usize) -> Option<usize> {
         if let Some(at) = self.free.iter().position(|&(l, _)| l == length) {
             let (_, address) = self.free.swap_remove(at);
-            // SAFETY: a region of this length, given back by its user.
-            unsafe { std::ptr::write_bytes(address as *mut u8, 0, length) };
+            // SAFETY: a region of this length, given back by its user. Its head tells its length until
+            // it has a new one.
+            unsafe { std::ptr::write_bytes((address + HEAD) as *mut u8, 0, length - HEAD) };
             return Some(address);
         }
         if length > self.left {
@@ -116,19 +117,20 @@ pub fn allocate(
     (head.length, head.count) = (length as u64, count as u64);
     fill(address + HEAD);
     let bytes = head.to_bytes();
-    // SAFETY: the head of a region that nobody else knows yet. The tag, which makes it valid, comes
-    // last.
+    // SAFETY: the head of a region that nobody else knows yet. The state, which makes it valid,
+    // comes last.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr().add(4), (address + 4) as *mut u8, HEAD - 4);
-        (*(address as *const AtomicU32)).store(head.tag, Ordering::Release);
+        (*(address as *const AtomicU32)).store(layout::IN_USE, Ordering::Release);
     }
     Some(Region { address, length })
 }
 
 /// Gives a region back, which nobody uses any more.
 pub fn release(region: Region) {
-    // SAFETY: the tag of a region.
-    unsafe { (*(region.address as *const AtomicU32)).store(0, Ordering::Release) };
+    // SAFETY: the state of a region.
+    let state = unsafe { &*(region.address as *const AtomicU32) };
+    state.store(layout::GIVEN_BACK, Ordering::Release);
     ARENA.lock().free.push((region.length, region.address));
 }
 

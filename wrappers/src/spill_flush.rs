@@ -34,6 +34,8 @@ static START: AtomicPtr<Start> = AtomicPtr::new(std::ptr::null_mut());
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// The signal that is handled, 0 = none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// What handled it before.
+static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes flushes of job `id` possible: on a signal, and every `every` in the process that `leads`
 /// its node.
@@ -201,29 +203,64 @@ unsafe extern "C" fn fork_onto(
     )
 }
 
-/// Handles a signal that the program leaves to its default. A handler that it sets later takes the
-/// place of this one.
+/// Handles a signal that the program leaves to its default, or to its MPI library (MPICH has a handler
+/// of SIGUSR1, which is then called as well). A handler that the program sets later takes the place
+/// of this one.
 fn handle(signal: libc::c_int) {
     // SAFETY: structs are filled or zero before they are read; the handler has the right type.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &raw mut before) != 0
-            || before.sa_sigaction != libc::SIG_DFL
+            || before.sa_sigaction != libc::SIG_DFL && !is_of_mpi(before.sa_sigaction)
         {
             return;
         }
+        PREVIOUS.store(Box::leak(Box::new(before)), Ordering::Release);
         let mut own: libc::sigaction = std::mem::zeroed();
         own.sa_sigaction = signalled as *const () as usize;
-        own.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-        libc::sigemptyset(&raw mut own.sa_mask);
+        own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        own.sa_mask = before.sa_mask;
         if libc::sigaction(signal, &raw const own, std::ptr::null_mut()) == 0 {
             SIGNAL.store(signal, Ordering::Release);
         }
     }
 }
 
-extern "C" fn signalled(_signal: libc::c_int) {
+/// True for a handler in a file of an MPI library or of what lies below it.
+fn is_of_mpi(handler: usize) -> bool {
+    let file = crate::library::file_of(handler as *mut libc::c_void);
+    let name = file.rsplit('/').next().unwrap_or_default();
+    ["libmpi", "libpmpi", "libopen-", "libucs", "libuc", "libfabric"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+extern "C" fn signalled(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     now();
+    let previous = PREVIOUS.load(Ordering::Acquire);
+    if previous.is_null() {
+        return;
+    }
+    // SAFETY: leaked, never changed; a handler, unless it is one of the two constants, of the type
+    // that its flags say.
+    unsafe {
+        let (handler, flags) = ((*previous).sa_sigaction, (*previous).sa_flags);
+        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+            return;
+        }
+        if flags & libc::SA_SIGINFO != 0 {
+            let call: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                std::mem::transmute(handler);
+            call(signal, info, context);
+        } else {
+            let call: extern "C" fn(libc::c_int) = std::mem::transmute(handler);
+            call(signal);
+        }
+    }
 }
 
 /// Flushes again and again, from a thread that gets no signals.
@@ -248,7 +285,7 @@ fn repeat(every: Duration) {
     }
 }
 
-/// The end of flushes: the signal has its default again, unless the program took it over.
+/// The end of flushes: the signal is handled as before, unless the program took it over.
 pub fn stop() {
     START.store(std::ptr::null_mut(), Ordering::Release);
     let signal = SIGNAL.swap(0, Ordering::AcqRel);
@@ -261,7 +298,10 @@ pub fn stop() {
         if libc::sigaction(signal, std::ptr::null(), &raw mut current) == 0
             && current.sa_sigaction == signalled as *const () as usize
         {
-            libc::signal(signal, libc::SIG_DFL);
+            let previous = PREVIOUS.load(Ordering::Acquire);
+            if !previous.is_null() {
+                libc::sigaction(signal, previous, std::ptr::null_mut());
+            }
         }
     }
 }

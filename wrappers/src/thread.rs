@@ -6,11 +6,12 @@
 
 use crate::comms::Communicator;
 use crate::counters::{Block, Cell};
+use crate::record::onesided::Window;
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// Bytes reserved per thread; [`Thread`] must fit.
-const SIZE: usize = 256;
+const SIZE: usize = 320;
 /// Datatypes whose size a thread remembers besides the last one.
 pub const DATATYPES: usize = 8;
 
@@ -20,9 +21,9 @@ global_asm!(
     ".globl rankweave_thread",
     ".hidden rankweave_thread",
     ".type rankweave_thread,@object",
-    ".size rankweave_thread,256",
+    ".size rankweave_thread,320",
     "rankweave_thread:",
-    ".zero 256",
+    ".zero 320",
     ".previous",
 );
 
@@ -54,10 +55,16 @@ pub struct Thread {
     pub block: AtomicPtr<Block>,
     /// The same, kept here while nothing is recorded.
     pub held: AtomicPtr<Block>,
-    /// Operation, root and bytes of the last collective call, and where its calls are counted.
+    /// The last collective call (operation and root, bytes, handles of the datatype and of the
+    /// reduction operation), and where its calls are counted.
     pub collective: AtomicU64,
     pub collective_bytes: AtomicU64,
+    pub collective_type: AtomicU64,
+    pub collective_op: AtomicU64,
     pub collective_calls: AtomicPtr<AtomicU64>,
+    /// Handle of the window used last and its entry; 0 = none.
+    pub win: AtomicU64,
+    pub window: AtomicPtr<Window>,
     /// Datatypes used before and their sizes, by a hash of the handle.
     pub datatypes: [(AtomicU64, AtomicU64); DATATYPES],
 }

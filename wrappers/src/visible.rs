@@ -30,7 +30,7 @@ extern "C" fn at_load() {
     let _ = std::panic::catch_unwind(|| {
         let Some(table) = Symbols::own() else { return };
         if library::is_loaded() {
-            let hidden = table.hide(|entry| library::symbol(slots::real_name_of(entry)) == 0);
+            let hidden = table.hide(|entry| slots::real_address(entry) == 0);
             references::take_back(hidden);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
@@ -53,8 +53,7 @@ pub fn excess() -> Option<&'static str> {
     let table = Symbols::own()?;
     let lacking = |&i: &usize| {
         let name = table.name(i).to_bytes();
-        is_c_function(name)
-            && table.entry(i).is_some_and(|e| library::symbol(slots::real_name_of(e)) == 0)
+        is_c_function(name) && table.entry(i).is_some_and(|e| slots::real_address(e) == 0)
     };
     (1..table.count).find(lacking).and_then(|i| table.name(i).to_str().ok())
 }

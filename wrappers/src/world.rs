@@ -31,6 +31,22 @@ pub fn replacement<A: Abi>() -> Option<A::Comm> {
     }
 }
 
+/// Communicator whose ranks are the tasks, in a job without a world; 0 = the world's are.
+static BASE: AtomicU64 = AtomicU64::new(0);
+
+/// Makes the ranks of `comm` the tasks.
+pub fn set_base<A: Abi>(comm: Option<A::Comm>) {
+    BASE.store(comm.map_or(0, Handle::bits), Ordering::Release);
+}
+
+/// The communicator whose ranks are the tasks.
+pub fn tasks<A: Abi>() -> A::Comm {
+    match BASE.load(Ordering::Acquire) {
+        0 => effective::<A>(A::comm_world()),
+        bits => A::Comm::from_bits(bits),
+    }
+}
+
 /// Process of each task, while the world is replaced.
 static ORDER: RwLock<Vec<c_int>> = RwLock::new(Vec::new());
 

@@ -93,7 +93,10 @@ pub(super) fn sends_inter(
         }
         (Operation::ReduceScatterBlock | Operation::ReduceScatter, _) => {
             // The vector that this group contributes has the length of its own blocks together.
-            let vector = bytes.saturating_mul(u64::from(size));
+            let vector = match operation {
+                Operation::ReduceScatter => (0..size).map(block).fold(0, u64::saturating_add),
+                _ => bytes.saturating_mul(u64::from(size)),
+            };
             (0..remote).for_each(|peer| visit(peer, piece(vector, remote, peer), 1));
         }
         _ => {}

@@ -19,8 +19,8 @@
 //! A region has a head of 64 bytes:
 //!
 //! ```text
-//!      0      4  tag: 1 row, 2 communicator, 3 collective calls; 0 = nothing here
-//!      4      4  CRC-32 of the tag and of bytes 8 to 47
+//!      0      4  state: 0 nothing here, 1 in use, 2 given back
+//!      4      4  CRC-32 of bytes 8 to 51
 //!      8      8  length of the region in bytes, a multiple of 64
 //!     16      8  number of elements that follow
 //!     24      8  row: kind of traffic (0 to 2 as in the matrix, 3 = fetched from there);
@@ -29,7 +29,8 @@
 //!     36      4  communicator: size of its own group
 //!     40      4  communicator: number of ranks that can be addressed
 //!     44      4  communicator: 1 = intercommunicator, 2 = rank r is task r (no elements follow)
-//!     48     16  0
+//!     48      4  what it is: 1 row, 2 communicator, 3 collective calls
+//!     52     12  0
 //! ```
 //!
 //! Elements of a row are cells of 16 bytes, bytes and messages, one for each task and a last one for
@@ -50,7 +51,7 @@
 //!
 //! Counters change at any time and carry no checksum: a counter is one aligned word, which is whole
 //! whenever the process ends. Everything else is written before the number that makes it valid (the
-//! magic, the tag, the number of the communicator), and cannot be half there.
+//! magic, the state, the number of the communicator), and cannot be half there.
 
 /// First bytes of every spill file.
 pub const MAGIC: [u8; 8] = *b"RKSPILL\n";
@@ -87,7 +88,12 @@ pub mod word {
     pub const ENDED_AT: usize = 48;
 }
 
-/// Tags of regions.
+/// A region in use.
+pub const IN_USE: u32 = 1;
+/// A region that may be used again.
+pub const GIVEN_BACK: u32 = 2;
+
+/// What regions are.
 pub mod tag {
     /// Counters by task.
     pub const ROW: u32 = 1;
@@ -128,10 +134,11 @@ pub struct Head {
 }
 
 impl Head {
-    /// The bytes of the head, tag included.
+    /// The bytes of the head of a region in use.
     pub fn to_bytes(&self) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
-        bytes[..4].copy_from_slice(&self.tag.to_ne_bytes());
+        bytes[..4].copy_from_slice(&IN_USE.to_ne_bytes());
+        bytes[48..52].copy_from_slice(&self.tag.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.length.to_ne_bytes());
         bytes[16..24].copy_from_slice(&self.count.to_ne_bytes());
         bytes[24..32].copy_from_slice(&self.number.to_ne_bytes());
@@ -150,7 +157,7 @@ impl Head {
             return None;
         }
         Some(Head {
-            tag: u32_at(bytes, 0),
+            tag: u32_at(bytes, 48),
             length: u64_at(bytes, 8),
             count: u64_at(bytes, 16),
             number: u64_at(bytes, 24),
@@ -160,10 +167,7 @@ impl Head {
 }
 
 fn head_check(bytes: &[u8; HEAD]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&bytes[..4]);
-    hasher.update(&bytes[8..48]);
-    hasher.finalize()
+    crc32fast::hash(&bytes[8..52])
 }
 
 /// One way of calling a collective, without its number of calls.
@@ -292,9 +296,12 @@ mod tests {
             let calls = (64..128).contains(&bit);
             assert_eq!(Entry::from_bytes(&changed).is_some(), calls, "bit {bit}");
             let mut changed = bytes;
-            changed[bit / 8] ^= 1 << (bit % 8);
+            changed[4 + bit / 8] ^= 1 << (bit % 8);
             assert_eq!(Head::from_bytes(&changed), None, "bit {bit}");
         }
+        let mut state = bytes;
+        state[0] = GIVEN_BACK as u8;
+        assert_eq!(Head::from_bytes(&state), Some(head));
         assert_eq!(Head::from_bytes(&bytes[..60]), None);
     }
 

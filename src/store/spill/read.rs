@@ -49,6 +49,9 @@ pub fn read(bytes: &[u8]) -> Result<Part> {
             continue;
         };
         at += head.length as usize - layout::ALIGN;
+        if u32_at(rest, 0) == layout::GIVEN_BACK {
+            continue;
+        }
         match head.tag {
             tag::ROW => add_row(&mut rows, &head, body, about.job.tasks),
             tag::COMMUNICATOR => match communicator(&head, body, &about, bytes.len()) {

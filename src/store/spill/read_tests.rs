@@ -57,6 +57,12 @@ impl Builder {
         self.region(head, entries.len() as u64 + 2, &body)
     }
 
+    /// Gives the last region back, as it is; it began at `at`.
+    fn give_back(mut self, at: usize) -> Self {
+        self.0[at..at + 4].copy_from_slice(&layout::GIVEN_BACK.to_ne_bytes());
+        self
+    }
+
     /// Space that was reserved and is not used.
     fn gap(mut self, length: usize) -> Self {
         self.0.resize(self.0.len() + length, 0);
@@ -115,6 +121,18 @@ fn everything_in_a_file_is_added_up() {
     assert_eq!(part.sent[2], []);
     assert_eq!(part.fetched, [(2, traffic(7, 1))]);
     assert_eq!(part.messages(), 2 + 3 + 1 + 2 + 3 + 5 + 1);
+}
+
+#[test]
+fn regions_given_back_are_passed_over() {
+    let file = Builder::new(4, 1);
+    let at = file.0.len();
+    let file = file
+        .communicator(2, [1, 2, 2, 0], &[0xffff, 0xffff])
+        .give_back(at)
+        .row(0, &[(10, 1), (0, 0), (0, 0), (0, 0), (0, 0)]);
+    let part = read(&file.0).unwrap();
+    assert_eq!((part.gaps, part.messages()), (Gaps::default(), 1));
 }
 
 #[test]

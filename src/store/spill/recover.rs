@@ -363,7 +363,7 @@ mod tests {
         let keep = Choice { keep: true, ..Choice::default() };
         place.one().recover(&place.store, ME, keep, 200).unwrap();
         place.one().discard(&place.store);
-        let (jobs, ..) = collect(&[place.spills.clone()], Some(&place.store), user());
+        let (jobs, ..) = collect(std::slice::from_ref(&place.spills), Some(&place.store), user());
         assert!(jobs.is_empty() && place.left() == 0);
     }
 }

@@ -16,7 +16,10 @@ pub fn entries(calls: &[Call]) -> String {
     let _ = writeln!(text, "/// Number of C entry points; those of Fortran follow.");
     let _ = writeln!(text, "pub const C_COUNT: usize = {};", calls.len());
     let _ = writeln!(text, "/// Number of entry points of each Fortran binding.");
-    let _ = writeln!(text, "pub const FORTRAN_COUNT: usize = {};\n", fortran.len());
+    let _ = writeln!(text, "pub const FORTRAN_COUNT: usize = {};", fortran.len());
+    let large = fortran::large(calls);
+    let _ = writeln!(text, "/// Number of entry points of each Fortran binding with large counts.");
+    let _ = writeln!(text, "pub const FORTRAN_LARGE_COUNT: usize = {};\n", large.len());
     let newer = |list: &[&Call]| -> String {
         let numbers: Vec<String> = list
             .iter()
@@ -36,12 +39,15 @@ pub fn entries(calls: &[Call]) -> String {
         let name = &call.prototype.name;
         let _ = writeln!(text, "    {index} [{name}] \"P{name}\" \"P{name}\"");
     }
-    for binding in fortran::Binding::ALL {
-        for (number, call) in fortran.iter().enumerate() {
-            let index = calls.len() + binding as usize * fortran.len() + number;
+    let small = fortran::Binding::SMALL.map(|b| (b, &fortran));
+    let blocks = small.into_iter().chain(fortran::Binding::LARGE.map(|b| (b, &large)));
+    let mut index = calls.len();
+    for (binding, block) in blocks {
+        for call in block {
             let names = binding.names(&call.prototype.name);
             let (open_mpi, mpich) = binding.real_names(&call.prototype.name);
             let _ = writeln!(text, "    {index} [{}] \"{open_mpi}\" \"{mpich}\"", names.join(" "));
+            index += 1;
         }
     }
     text.push_str("}\n");
@@ -52,7 +58,7 @@ pub fn entries(calls: &[Call]) -> String {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::abi::Abi;\nuse crate::inside::Inside;\nuse crate::fortran::{self, P};\nuse crate::record;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::abi::Abi;\nuse crate::fortran::{self, P};\nuse crate::inside::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
         if !matches!(call.action, Action::Hand { .. }) {
@@ -62,11 +68,22 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     for (number, call) in fortran::calls(calls).iter().enumerate() {
         fortran::wrapper(&mut text, number, call);
     }
+    for (number, call) in fortran::large(calls).iter().enumerate() {
+        fortran::wrapper(&mut text, number, call);
+    }
     text.push_str("/// The wrapper of every entry point, by its number.\npub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {\n    [\n");
     for call in calls {
         let name = &call.prototype.name;
         let (kind, path) = match &call.action {
             Action::Translate => ("Translates", format!("{}::<A>", function(name))),
+            Action::Record { .. } if is_plain_send(call) => {
+                let name = function(name);
+                let _ = writeln!(
+                    text,
+                    "        Wrapper::Records(if A::NARROW {{ {name}_narrow::<A> as *const () }} else {{ {name}_wide::<A> as *const () }}),"
+                );
+                continue;
+            }
             Action::Record { .. } | Action::Within => {
                 ("Records", format!("{}::<A>", function(name)))
             }
@@ -77,8 +94,10 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         };
         let _ = writeln!(text, "        Wrapper::{kind}({path} as *const ()),");
     }
-    for binding in fortran::Binding::ALL {
-        for call in fortran::calls(calls) {
+    let (small, large) = (fortran::calls(calls), fortran::large(calls));
+    let small = fortran::Binding::SMALL.map(|b| (b, &small));
+    for (binding, block) in small.into_iter().chain(fortran::Binding::LARGE.map(|b| (b, &large))) {
+        for call in block {
             let _ = writeln!(text, "        {},", fortran::entry(binding, call));
         }
     }
@@ -88,6 +107,17 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
 
 pub fn function(name: &str) -> String {
     name.to_ascii_lowercase()
+}
+
+/// Whether a call has the arguments of MPI_Send in their places, perhaps with a request behind them:
+/// these have a fast path in assembler.
+fn is_plain_send(call: &Call) -> bool {
+    const PLACES: [&str; 6] = ["buf", "count", "datatype", "dest", "tag", "comm"];
+    let Action::Record { recorder, at_start: false, .. } = &call.action else { return false };
+    let names: Vec<&str> = call.prototype.parameters.iter().map(|p| p.name.as_str()).collect();
+    recorder == "send"
+        && names.get(..6) == Some(&PLACES)
+        && matches!(names.get(6..), Some([] | ["request"]))
 }
 
 fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
@@ -103,7 +133,19 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         types.push(p.rust_type());
         arguments.push(p.rust_name());
     }
-    let _ = writeln!(text, "/// `{}`", prototype.name);
+    let mut kept = 0;
+    if is_plain_send(call) {
+        let _ = writeln!(text, "// `{}`", prototype.name);
+        let name = function(&prototype.name);
+        let count = if prototype.name.ends_with("_c") { "MPI_Count" } else { "int" };
+        let _ = writeln!(
+            text,
+            "fast_send!({name}_narrow, {name}_wide, {name}_slow, {index}, {count});\n"
+        );
+        kept = text.len();
+    } else {
+        let _ = writeln!(text, "/// `{}`", prototype.name);
+    }
     let _ = writeln!(
         text,
         "pub unsafe extern \"C-unwind\" fn {}<A: Abi>(\n{signature}) -> c_int {{",
@@ -193,6 +235,9 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
         let _ = writeln!(text, "        next({list})");
     }
     text.push_str("    }\n}\n\n");
+    if kept > 0 {
+        text.truncate(kept);
+    }
     if let Some(record) = slow {
         let _ = writeln!(
             text,

@@ -18,10 +18,16 @@ pub enum Binding {
     F08,
     /// mpi_f08, choice buffers as descriptors (TS 29113).
     F08ts,
+    /// The same two with counts of kind MPI_COUNT_KIND.
+    F08Large,
+    F08tsLarge,
 }
 
 impl Binding {
-    pub const ALL: [Binding; 3] = [Binding::F77, Binding::F08, Binding::F08ts];
+    /// Bindings in which every call but the large-count twins has an entry.
+    pub const SMALL: [Binding; 3] = [Binding::F77, Binding::F08, Binding::F08ts];
+    /// Bindings of the large-count twins.
+    pub const LARGE: [Binding; 2] = [Binding::F08Large, Binding::F08tsLarge];
 
     /// The names a compiler may refer to.
     pub fn names(self, name: &str) -> Vec<String> {
@@ -35,23 +41,54 @@ impl Binding {
             ],
             Binding::F08 => vec![format!("{lower}_f08_")],
             Binding::F08ts => vec![format!("{lower}_f08ts_")],
+            // `lower` ends with `_c` here. MPICH 4 has names of its own.
+            Binding::F08Large => {
+                vec![format!("{lower}_f08_"), format!("{}_f08_large_", base(&lower))]
+            }
+            Binding::F08tsLarge => {
+                vec![format!("{lower}_f08ts_"), format!("{}_f08ts_large_", base(&lower))]
+            }
         }
     }
 
-    /// The function to pass on to, in Open MPI and in MPICH.
+    /// The function to pass on to, in Open MPI and in MPICH (of the two names of MPICH's large
+    /// counts the newer one).
     pub fn real_names(self, name: &str) -> (String, String) {
         let lower = function(name);
         match self {
             Binding::F77 => (format!("p{lower}_"), format!("p{lower}_")),
-            Binding::F08 => (format!("p{lower}_f08_"), format!("pmpir_{}_f08_", &lower[4..])),
-            Binding::F08ts => (format!("p{lower}_f08ts_"), format!("pmpir_{}_f08ts_", &lower[4..])),
+            Binding::F08 | Binding::F08Large => {
+                (format!("p{lower}_f08_"), format!("{}_f08_", inner(&lower)))
+            }
+            Binding::F08ts | Binding::F08tsLarge => {
+                (format!("p{lower}_f08ts_"), format!("{}_f08ts_", inner(&lower)))
+            }
         }
     }
 }
 
-/// The calls that have Fortran entry points: large-count twins have other names there.
+fn base(lower: &str) -> &str {
+    lower.strip_suffix("_c").unwrap_or(lower)
+}
+
+/// MPICH's name of the function below a Fortran one: `pmpir_send` of `mpi_send`.
+fn inner(lower: &str) -> String {
+    let (prefix, rest) = lower.split_once('_').unwrap_or(("mpi", lower));
+    format!("p{prefix}r_{rest}")
+}
+
+/// The calls that have Fortran entry points of the small bindings.
 pub fn calls(calls: &[Call]) -> Vec<&Call> {
-    calls.iter().filter(|c| !c.prototype.name.ends_with("_c")).collect()
+    calls.iter().filter(|c| !is_large(c)).collect()
+}
+
+/// The large-count twins, which mpi_f08 has as further specific procedures of the same name.
+pub fn large(calls: &[Call]) -> Vec<&Call> {
+    calls.iter().filter(|c| is_large(c)).collect()
+}
+
+fn is_large(call: &Call) -> bool {
+    call.prototype.name.ends_with("_c")
 }
 
 /// The entry of a call in the table of wrappers.
@@ -78,15 +115,21 @@ pub fn entry(binding: Binding, call: &Call) -> String {
     };
     // In MPICH these call MPI_X in C, where everything is seen; only calls of mpi_f08 without choice
     // buffers go straight to the inside.
-    let below = if binding == Binding::F08 { "" } else { " if A::FORTRAN_CALLS_C" };
-    let wrapper = format!("Wrapper::{kind}({path}::<A, {}> as *const ())", binding as usize);
+    let straight = matches!(binding, Binding::F08 | Binding::F08Large);
+    // Of the large ones, the wrapper knows the binding by its place among these.
+    let number = match binding {
+        Binding::F08Large => 0,
+        Binding::F08tsLarge => 1,
+        small => small as usize,
+    };
+    let wrapper = format!("Wrapper::{kind}({path}::<A, {number}> as *const ())");
     // MPICH's mpif.h forms of these four do not call MPI_X but something inside.
     let inside = binding == Binding::F77
         && matches!(
             call.prototype.name.as_str(),
             "MPI_Comm_set_attr" | "MPI_Comm_get_attr" | "MPI_Attr_put" | "MPI_Attr_get"
         );
-    if below.is_empty() || inside {
+    if straight || inside {
         wrapper
     } else {
         format!("if A::FORTRAN_CALLS_C {{ Wrapper::Through }} else {{ {wrapper} }}")
@@ -107,8 +150,9 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     let types = vec!["P"; names.len()].join(", ");
     let _ = writeln!(
         text,
-        "/// `{}` from Fortran\npub unsafe extern \"C-unwind\" fn f_{}<A: Abi, const B: usize>({}) {{",
+        "/// `{}` from Fortran{}\npub unsafe extern \"C-unwind\" fn f_{}<A: Abi, const B: usize>({}) {{",
         prototype.name,
+        if is_large(call) { ", counts of kind MPI_COUNT_KIND" } else { "" },
         function(&prototype.name),
         signature.join(", ")
     );
@@ -120,7 +164,7 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
         let passed: Vec<String> = arguments
             .iter()
             .filter_map(|a| prototype.parameters.iter().find(|p| p.name == *a))
-            .map(converted)
+            .map(|p| converted(p, is_large(call)))
             .collect();
         let list = passed.join(", ");
         later = *at_start;
@@ -153,9 +197,10 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     if call.action == Action::Within {
         text.push_str("        let _inside = Inside::enter();\n");
     }
+    let place = if is_large(call) { "fortran_large" } else { "fortran" };
     let _ = writeln!(
         text,
-        "        let next: unsafe extern \"C-unwind\" fn({types}) = slots::next(slots::fortran(B, {number}));\n        next({});",
+        "        let next: unsafe extern \"C-unwind\" fn({types}) = slots::next(slots::{place}(B, {number}));\n        next({});",
         names.join(", ")
     );
     if later {
@@ -165,8 +210,10 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
 }
 
 /// A Fortran argument as the recorders take it.
-fn converted(p: &Parameter) -> String {
+fn converted(p: &Parameter, large: bool) -> String {
     let name = p.rust_name();
+    // Descriptors stand in the place of choice buffers in binding 2, and in 1 of the large ones.
+    let descriptor = if large { "B == 1" } else { "B == 2" };
     match p.rust_type().as_str() {
         "c_int" if is_count(&p.name) => format!("i64::from(fortran::int({name}))"),
         "c_int" => format!("fortran::int({name})"),
@@ -174,8 +221,10 @@ fn converted(p: &Parameter) -> String {
         "A::Datatype" => format!("fortran::datatype::<A>({name})"),
         "A::Op" => format!("fortran::op::<A>({name})"),
         "A::Win" => format!("fortran::win::<A>({name})"),
+        "i64" => format!("*{name}.cast::<i64>()"),
         "*const c_int" => format!("{name}.cast::<c_int>().cast_const()"),
+        "*const i64" => format!("{name}.cast::<i64>().cast_const()"),
         "*const A::Datatype" => format!("fortran::Types({name}.cast::<c_int>().cast_const())"),
-        _ => format!("fortran::buffer::<A, B>({name})"),
+        _ => format!("fortran::buffer::<A>({name}, {descriptor})"),
     }
 }

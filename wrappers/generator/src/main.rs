@@ -21,7 +21,8 @@ fn run(wrappers: &Path, check: bool) -> Result<(), String> {
         std::fs::read_to_string(wrappers.join(name)).map_err(|e| format!("{name}: {e}"))
     };
     let prototypes = prototype::parse(&read("prototypes.tsv")?)?;
-    let calls = table::parse(&read("calls.tbl")?, &prototypes)?;
+    let table = table::parse(&read("calls.tbl")?, &prototypes)?;
+    let calls = table.calls;
     let outputs = [("entries.rs", emit::entries(&calls)), ("wrappers.rs", emit::wrappers(&calls)?)];
     for (name, text) in outputs {
         let path = wrappers.join("src/generated").join(name);
@@ -37,7 +38,12 @@ fn run(wrappers: &Path, check: bool) -> Result<(), String> {
             std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         }
     }
-    println!("{} entry points from {} prototypes", calls.len(), prototypes.len());
+    println!(
+        "{} entry points from {} prototypes, {} functions left alone",
+        calls.len(),
+        prototypes.len(),
+        table.left.len()
+    );
     Ok(())
 }
 

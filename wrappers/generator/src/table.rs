@@ -1,6 +1,7 @@
 //! The calls table: what the library does at each MPI call.
 
 use crate::prototype::{Prototype, Prototypes};
+use std::collections::BTreeSet;
 
 /// What is done at a call before it is passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +23,49 @@ pub struct Call {
     pub action: Action,
 }
 
-/// Reads `calls.tbl`; adds the large-count twins; drops the calls that are left alone.
-pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Vec<Call>, String> {
-    let mut calls: Vec<Call> = Vec::new();
+/// Why the functions are left alone that have no entry point: `~REASON NAME …`.
+const REASONS: [&str; 14] = [
+    "buffer",
+    "completion",
+    "datatype",
+    "error",
+    "file",
+    "group",
+    "handle",
+    "info",
+    "lifecycle",
+    "local",
+    "receive",
+    "status",
+    "tools",
+    "window",
+];
+
+/// The whole table.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Calls that have entry points, each followed by its large-count twin.
+    pub calls: Vec<Call>,
+    /// Functions that are left alone.
+    pub left: BTreeSet<String>,
+}
+
+/// Reads `calls.tbl`; adds the large-count twins. Every prototype has to stand in it, once.
+pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
+    let table = read(text, prototypes)?;
+    let known = |name: &str| {
+        let base = name.strip_suffix("_c").filter(|base| prototypes.contains_key(*base));
+        let name = base.unwrap_or(name);
+        table.left.contains(name) || table.calls.iter().any(|c| c.prototype.name == name)
+    };
+    match prototypes.keys().find(|name| !known(name)) {
+        Some(name) => Err(format!("calls.tbl does not say what is done at {name}")),
+        None => Ok(table),
+    }
+}
+
+fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
+    let mut table = Table::default();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -33,14 +74,26 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Vec<Call>, String> {
         let fail = |what: &str| format!("calls.tbl:{}: {what}", number + 1);
         let (name, action) =
             line.split_once(char::is_whitespace).ok_or_else(|| fail("no action"))?;
-        let prototype =
-            prototypes.get(name).ok_or_else(|| fail(&format!("no prototype of {name}")))?;
-        if calls.iter().any(|c| c.prototype.name == name) {
-            return Err(fail(&format!("{name} stands here twice")));
+        let fresh = |table: &Table, name: &str| {
+            if table.left.contains(name) || table.calls.iter().any(|c| c.prototype.name == name) {
+                return Err(fail(&format!("{name} stands here twice")));
+            }
+            prototypes.get(name).ok_or_else(|| fail(&format!("no prototype of {name}")))
+        };
+        if let Some(reason) = name.strip_prefix('~') {
+            if !REASONS.contains(&reason) {
+                return Err(fail(&format!("no reason {reason}; there are: {REASONS:?}")));
+            }
+            for name in action.split_whitespace() {
+                fresh(&table, name)?;
+                table.left.insert(name.to_string());
+            }
+            continue;
         }
-        let Some(action) = parse_action(action.trim()).map_err(|e| fail(&e))? else { continue };
+        let prototype = fresh(&table, name)?;
+        let action = parse_action(action.trim()).map_err(|e| fail(&e))?;
         check(prototype, &action).map_err(|e| fail(&e))?;
-        calls.push(Call { prototype: prototype.clone(), action: action.clone() });
+        table.calls.push(Call { prototype: prototype.clone(), action: action.clone() });
         if let Some(twin) = prototypes.get(&format!("{name}_c")) {
             check(twin, &action).map_err(|e| fail(&e))?;
             let action = match action {
@@ -49,25 +102,22 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Vec<Call>, String> {
                 }
                 other => other,
             };
-            calls.push(Call { prototype: twin.clone(), action });
+            table.calls.push(Call { prototype: twin.clone(), action });
         }
     }
-    Ok(calls)
+    Ok(table)
 }
 
-fn parse_action(text: &str) -> Result<Option<Action>, String> {
-    if text == "~" {
-        return Ok(None);
-    }
+fn parse_action(text: &str) -> Result<Action, String> {
     if text == "-" {
-        return Ok(Some(Action::Translate));
+        return Ok(Action::Translate);
     }
     if text == "within" {
-        return Ok(Some(Action::Within));
+        return Ok(Action::Within);
     }
-    for (prefix, always) in [('!', true), ('=', false)] {
+    for (prefix, always) in [('!', true), ('+', true), ('=', false)] {
         if let Some(function) = text.strip_prefix(prefix) {
-            return Ok(Some(Action::Hand { function: function.to_string(), always }));
+            return Ok(Action::Hand { function: function.to_string(), always });
         }
     }
     let (at_start, text) = match text.strip_prefix("start ") {
@@ -76,11 +126,11 @@ fn parse_action(text: &str) -> Result<Option<Action>, String> {
     };
     let inner = text.strip_suffix(')').and_then(|t| t.split_once('('));
     let (recorder, arguments) = inner.ok_or_else(|| format!("odd action `{text}`"))?;
-    Ok(Some(Action::Record {
+    Ok(Action::Record {
         recorder: recorder.trim().to_string(),
         arguments: arguments.split(',').map(|a| a.trim().to_string()).collect(),
         at_start,
-    }))
+    })
 }
 
 fn check(prototype: &Prototype, action: &Action) -> Result<(), String> {
@@ -103,16 +153,18 @@ mod tests {
 
     fn prototypes() -> Prototypes {
         crate::prototype::parse(
-            "MPI_X\tint count, MPI_Comm comm\t3.1\nMPI_X_c\tMPI_Count count, MPI_Comm comm\t4.0\n",
+            "MPI_X\tint count, MPI_Comm comm\t3.1\nMPI_X_c\tMPI_Count count, MPI_Comm comm\t4.0\n\
+             MPI_Z\tint count\t3.1\n",
         )
         .unwrap()
     }
 
     #[test]
     fn twins_follow_their_base() {
-        let calls = parse("MPI_X  send(comm, count) # why\n", &prototypes()).unwrap();
-        assert_eq!(calls.len(), 2);
-        assert_eq!(calls[1].action, calls[0].action);
+        let table = parse("MPI_X  send(comm, count) # why\n~local MPI_Z", &prototypes()).unwrap();
+        assert_eq!(table.calls.len(), 2);
+        assert_eq!(table.calls[1].action, table.calls[0].action);
+        assert!(table.left.contains("MPI_Z"));
     }
 
     #[test]
@@ -123,6 +175,10 @@ mod tests {
             ("MPI_X", "no action"),
             ("MPI_X start send(comm)", "no request"),
             ("MPI_X -\nMPI_X -", "twice"),
+            ("MPI_X -\n~local MPI_X", "twice"),
+            ("~local MPI_Y", "no prototype"),
+            ("~laziness MPI_X", "no reason"),
+            ("MPI_X -", "what is done at MPI_Z"),
         ] {
             let error = parse(text, &prototypes()).unwrap_err();
             assert!(error.contains(what), "{error}");

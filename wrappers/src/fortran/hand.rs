@@ -180,6 +180,17 @@ pub unsafe extern "C-unwind" fn request_free<A: Abi, const B: usize>(freed: P, i
     }
 }
 
+/// `MPI_Op_free`
+pub unsafe extern "C-unwind" fn op_free<A: Abi, const B: usize>(freed: P, ierror: P) {
+    crate::comms::forget_reductions();
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_op_free") }));
+        next(freed, ierror);
+    }
+}
+
 /// `MPI_Psend_init`; the count is an INTEGER(KIND=MPI_COUNT_KIND).
 pub unsafe extern "C-unwind" fn psend_init<A: Abi, const B: usize>(
     buf: P,
@@ -268,6 +279,74 @@ pub unsafe extern "C-unwind" fn group_from_session_pset<A: Abi, const B: usize>(
             let mut ordered: A::Group = A::from_fortran(Kind::Group, int(group));
             world::order_group::<A>(&raw mut ordered);
             *group.cast::<libc::c_int>() = A::group_to_fortran(ordered);
+        }
+    }
+}
+
+/// The C handle of a session.
+fn session<A: Abi>(fortran: P) -> usize {
+    // SAFETY: an integer of the program.
+    let number = unsafe { int(fortran) };
+    if A::NARROW {
+        return number as u32 as usize;
+    }
+    match crate::library::symbol(c"PMPI_Session_f2c") {
+        0 => 0,
+        // SAFETY: the function of this name has this prototype where handles are pointers.
+        address => unsafe {
+            let convert: unsafe extern "C" fn(libc::c_int) -> usize = std::mem::transmute(address);
+            convert(number)
+        },
+    }
+}
+
+/// `MPI_Session_init`
+pub unsafe extern "C-unwind" fn session_init<A: Abi, const B: usize>(
+    info: P,
+    handler: P,
+    made: P,
+    ierror: P,
+) {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_session_init") }));
+        next(info, handler, made, ierror);
+        if code(ierror) == 0 {
+            crate::sessions::opened(session::<A>(made));
+        }
+    }
+}
+
+/// `MPI_Session_finalize`
+pub unsafe extern "C-unwind" fn session_finalize<A: Abi, const B: usize>(ended: P, ierror: P) {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_session_finalize") }));
+        crate::sessions::closing::<A>(session::<A>(ended));
+        next(ended, ierror);
+    }
+}
+
+/// `MPI_Comm_create_from_group`
+pub unsafe extern "C-unwind" fn comm_create_from_group<A: Abi, const B: usize>(
+    group: P,
+    tag: P,
+    info: P,
+    handler: P,
+    made: P,
+    ierror: P,
+    length: P,
+) {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) =
+            slots::next(slots::fortran(B, const { number("mpi_comm_create_from_group") }));
+        next(group, tag, info, handler, made, ierror, length);
+        if code(ierror) == 0 {
+            let group: A::Group = A::from_fortran(Kind::Group, int(group));
+            crate::sessions::made::<A>(group, comm::<A>(made));
         }
     }
 }

@@ -83,8 +83,8 @@ impl<A: Abi> crate::record::Types<A> for Types {
 /// A choice buffer as C sees it: MPI_IN_PLACE becomes C's.
 ///
 /// # Safety
-/// `argument` is a buffer's address or (binding 2, descriptors) that of its descriptor.
-pub unsafe fn buffer<A: Abi, const B: usize>(argument: P) -> *const c_void {
+/// `argument` is a buffer's address or that of its descriptor.
+pub unsafe fn buffer<A: Abi>(argument: P, descriptor: bool) -> *const c_void {
     static IN_PLACE: OnceLock<[usize; 4]> = OnceLock::new();
     let sentinels = IN_PLACE.get_or_init(|| {
         [
@@ -95,7 +95,7 @@ pub unsafe fn buffer<A: Abi, const B: usize>(argument: P) -> *const c_void {
         ]
         .map(library::symbol)
     });
-    let address = if B == 2 {
+    let address = if descriptor {
         // SAFETY: the base address is the first member of a descriptor (ISO_Fortran_binding.h).
         unsafe { *argument.cast::<usize>() }
     } else {

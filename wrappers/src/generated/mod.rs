@@ -24,11 +24,15 @@ pub mod index {
         MPI_COMM_CREATE_KEYVAL = "MPI_Comm_create_keyval";
         MPI_KEYVAL_CREATE = "MPI_Keyval_create";
         MPI_GROUP_FROM_SESSION_PSET = "MPI_Group_from_session_pset";
+        MPI_SESSION_INIT = "MPI_Session_init";
+        MPI_SESSION_FINALIZE = "MPI_Session_finalize";
+        MPI_COMM_CREATE_FROM_GROUP = "MPI_Comm_create_from_group";
         MPI_COMM_FREE = "MPI_Comm_free";
         MPI_COMM_DISCONNECT = "MPI_Comm_disconnect";
         MPI_START = "MPI_Start";
         MPI_STARTALL = "MPI_Startall";
         MPI_REQUEST_FREE = "MPI_Request_free";
+        MPI_OP_FREE = "MPI_Op_free";
         MPI_PSEND_INIT = "MPI_Psend_init";
         MPI_PREADY = "MPI_Pready";
         MPI_PREADY_RANGE = "MPI_Pready_range";

@@ -2,9 +2,10 @@
 // Do not edit: change the tables.
 
 use crate::abi::Abi;
-use crate::inside::Inside;
 use crate::fortran::{self, P};
+use crate::inside::Inside;
 use crate::record;
+use crate::record::fast::fast_send;
 use crate::record::collective::Out;
 use crate::record::later::Plan;
 use crate::slots::{self, Wrapper};
@@ -12,25 +13,8 @@ use crate::special;
 use crate::world::effective;
 use libc::{c_char, c_int, c_void};
 
-/// `MPI_Send`
-pub unsafe extern "C-unwind" fn mpi_send<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_send_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(2);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send`
+fast_send!(mpi_send_narrow, mpi_send_wide, mpi_send_slow, 2, int);
 
 #[cold]
 #[inline(never)]
@@ -50,25 +34,8 @@ unsafe extern "C-unwind" fn mpi_send_slow<A: Abi>(
     }
 }
 
-/// `MPI_Send_c`
-pub unsafe extern "C-unwind" fn mpi_send_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_send_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Send_c`
+fast_send!(mpi_send_c_narrow, mpi_send_c_wide, mpi_send_c_slow, 3, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -88,26 +55,8 @@ unsafe extern "C-unwind" fn mpi_send_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend`
-pub unsafe extern "C-unwind" fn mpi_isend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_isend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(4);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend`
+fast_send!(mpi_isend_narrow, mpi_isend_wide, mpi_isend_slow, 4, int);
 
 #[cold]
 #[inline(never)]
@@ -128,26 +77,8 @@ unsafe extern "C-unwind" fn mpi_isend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Isend_c`
-pub unsafe extern "C-unwind" fn mpi_isend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Isend_c`
+fast_send!(mpi_isend_c_narrow, mpi_isend_c_wide, mpi_isend_c_slow, 5, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -168,25 +99,8 @@ unsafe extern "C-unwind" fn mpi_isend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend`
-pub unsafe extern "C-unwind" fn mpi_bsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_bsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(6);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend`
+fast_send!(mpi_bsend_narrow, mpi_bsend_wide, mpi_bsend_slow, 6, int);
 
 #[cold]
 #[inline(never)]
@@ -206,25 +120,8 @@ unsafe extern "C-unwind" fn mpi_bsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Bsend_c`
-pub unsafe extern "C-unwind" fn mpi_bsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_bsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Bsend_c`
+fast_send!(mpi_bsend_c_narrow, mpi_bsend_c_wide, mpi_bsend_c_slow, 7, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -244,26 +141,8 @@ unsafe extern "C-unwind" fn mpi_bsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend`
-pub unsafe extern "C-unwind" fn mpi_ibsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ibsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(8);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend`
+fast_send!(mpi_ibsend_narrow, mpi_ibsend_wide, mpi_ibsend_slow, 8, int);
 
 #[cold]
 #[inline(never)]
@@ -284,26 +163,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ibsend_c`
-pub unsafe extern "C-unwind" fn mpi_ibsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ibsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Ibsend_c`
+fast_send!(mpi_ibsend_c_narrow, mpi_ibsend_c_wide, mpi_ibsend_c_slow, 9, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -324,25 +185,8 @@ unsafe extern "C-unwind" fn mpi_ibsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend`
-pub unsafe extern "C-unwind" fn mpi_ssend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_ssend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(10);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend`
+fast_send!(mpi_ssend_narrow, mpi_ssend_wide, mpi_ssend_slow, 10, int);
 
 #[cold]
 #[inline(never)]
@@ -362,25 +206,8 @@ unsafe extern "C-unwind" fn mpi_ssend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Ssend_c`
-pub unsafe extern "C-unwind" fn mpi_ssend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_ssend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Ssend_c`
+fast_send!(mpi_ssend_c_narrow, mpi_ssend_c_wide, mpi_ssend_c_slow, 11, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -400,26 +227,8 @@ unsafe extern "C-unwind" fn mpi_ssend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend`
-pub unsafe extern "C-unwind" fn mpi_issend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_issend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(12);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend`
+fast_send!(mpi_issend_narrow, mpi_issend_wide, mpi_issend_slow, 12, int);
 
 #[cold]
 #[inline(never)]
@@ -440,26 +249,8 @@ unsafe extern "C-unwind" fn mpi_issend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Issend_c`
-pub unsafe extern "C-unwind" fn mpi_issend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_issend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Issend_c`
+fast_send!(mpi_issend_c_narrow, mpi_issend_c_wide, mpi_issend_c_slow, 13, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -480,25 +271,8 @@ unsafe extern "C-unwind" fn mpi_issend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend`
-pub unsafe extern "C-unwind" fn mpi_rsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_rsend_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(14);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend`
+fast_send!(mpi_rsend_narrow, mpi_rsend_wide, mpi_rsend_slow, 14, int);
 
 #[cold]
 #[inline(never)]
@@ -518,25 +292,8 @@ unsafe extern "C-unwind" fn mpi_rsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Rsend_c`
-pub unsafe extern "C-unwind" fn mpi_rsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_rsend_c_slow::<A>(buf, count, datatype, dest, tag, comm);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
-        next(buf, count, datatype, dest, tag, comm)
-    }
-}
+// `MPI_Rsend_c`
+fast_send!(mpi_rsend_c_narrow, mpi_rsend_c_wide, mpi_rsend_c_slow, 15, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -556,26 +313,8 @@ unsafe extern "C-unwind" fn mpi_rsend_c_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend`
-pub unsafe extern "C-unwind" fn mpi_irsend<A: Abi>(
-    buf: *const c_void,
-    count: c_int,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
-            return mpi_irsend_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(16);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend`
+fast_send!(mpi_irsend_narrow, mpi_irsend_wide, mpi_irsend_slow, 16, int);
 
 #[cold]
 #[inline(never)]
@@ -596,26 +335,8 @@ unsafe extern "C-unwind" fn mpi_irsend_slow<A: Abi>(
     }
 }
 
-/// `MPI_Irsend_c`
-pub unsafe extern "C-unwind" fn mpi_irsend_c<A: Abi>(
-    buf: *const c_void,
-    count: i64,
-    datatype: A::Datatype,
-    dest: c_int,
-    tag: c_int,
-    comm: A::Comm,
-    request: *mut A::Request,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
-            return mpi_irsend_c_slow::<A>(buf, count, datatype, dest, tag, comm, request);
-        };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
-        next(buf, count, datatype, dest, tag, comm, request)
-    }
-}
+// `MPI_Irsend_c`
+fast_send!(mpi_irsend_c_narrow, mpi_irsend_c_wide, mpi_irsend_c_slow, 17, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -1222,7 +943,7 @@ pub unsafe extern "C-unwind" fn mpi_improbe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(42);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(43);
         next(source, tag, comm, flag, message, status)
     }
 }
@@ -1239,7 +960,7 @@ pub unsafe extern "C-unwind" fn mpi_iprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(43);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(44);
         next(source, tag, comm, flag, status)
     }
 }
@@ -1258,7 +979,7 @@ pub unsafe extern "C-unwind" fn mpi_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(44);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1277,7 +998,7 @@ pub unsafe extern "C-unwind" fn mpi_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(45);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(46);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1294,7 +1015,7 @@ pub unsafe extern "C-unwind" fn mpi_mprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(46);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(47);
         next(source, tag, comm, message, status)
     }
 }
@@ -1310,7 +1031,7 @@ pub unsafe extern "C-unwind" fn mpi_probe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(47);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
         next(source, tag, comm, status)
     }
 }
@@ -1329,7 +1050,7 @@ pub unsafe extern "C-unwind" fn mpi_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(48);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -1348,7 +1069,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(50);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -1367,7 +1088,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(50);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1386,7 +1107,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(51);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(52);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1399,7 +1120,7 @@ pub unsafe extern "C-unwind" fn mpi_barrier<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(false), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(52);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(53);
         next(comm)
     }
 }
@@ -1413,7 +1134,7 @@ pub unsafe extern "C-unwind" fn mpi_ibarrier<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(true), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(53);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(54);
         next(comm, request)
     }
 }
@@ -1429,7 +1150,7 @@ pub unsafe extern "C-unwind" fn mpi_barrier_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(54);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(55);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1448,7 +1169,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(55);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -1465,7 +1186,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(56);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(57);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -1483,7 +1204,7 @@ pub unsafe extern "C-unwind" fn mpi_ibcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(57);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -1501,7 +1222,7 @@ pub unsafe extern "C-unwind" fn mpi_ibcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(58);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(59);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -1521,7 +1242,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(59);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1543,7 +1264,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(60);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(61);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1565,7 +1286,7 @@ pub unsafe extern "C-unwind" fn mpi_gather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(61);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1585,7 +1306,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(62);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(63);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1606,7 +1327,7 @@ pub unsafe extern "C-unwind" fn mpi_igather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(63);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1627,7 +1348,7 @@ pub unsafe extern "C-unwind" fn mpi_igather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(64);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(65);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1650,7 +1371,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(65);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1675,7 +1396,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(66);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(67);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1698,7 +1419,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(67);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1719,7 +1440,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(68);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(69);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1741,7 +1462,7 @@ pub unsafe extern "C-unwind" fn mpi_igatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(69);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1763,7 +1484,7 @@ pub unsafe extern "C-unwind" fn mpi_igatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(70);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(71);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1787,7 +1508,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(71);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1813,7 +1534,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(72);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(73);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1835,7 +1556,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(73);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1855,7 +1576,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(74);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(75);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1876,7 +1597,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(75);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1897,7 +1618,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(76);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(77);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1920,7 +1641,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(77);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1945,7 +1666,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(78);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(79);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1968,7 +1689,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(79);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1989,7 +1710,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(80);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(81);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -2011,7 +1732,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(81);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -2033,7 +1754,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(82);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(83);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -2057,7 +1778,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(83);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2083,7 +1804,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(84);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(85);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2104,7 +1825,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(85);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(86);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2123,7 +1844,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(86);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(87);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2143,7 +1864,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(87);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2163,7 +1884,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(88);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(89);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2185,7 +1906,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(89);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2209,7 +1930,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(90);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(91);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2231,7 +1952,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(91);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(92);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -2251,7 +1972,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(92);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(93);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -2272,7 +1993,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(93);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -2293,7 +2014,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(94);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(95);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -2316,7 +2037,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(95);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2341,7 +2062,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(96);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(97);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2362,7 +2083,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(97);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(98);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2381,7 +2102,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(98);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(99);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2401,7 +2122,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(99);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2421,7 +2142,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(100);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(101);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2443,7 +2164,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(101);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2467,7 +2188,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(102);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(103);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2490,7 +2211,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(103);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(104);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -2511,7 +2232,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(104);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(105);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -2533,7 +2254,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(105);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2555,7 +2276,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(106);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(107);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2579,7 +2300,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(107);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2605,7 +2326,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(108);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(109);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2628,7 +2349,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(109);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2649,7 +2370,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(110);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(111);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2671,7 +2392,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(111);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2693,7 +2414,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(112);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(113);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2717,7 +2438,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(113);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2743,7 +2464,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(114);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(115);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2764,7 +2485,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(115);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2783,7 +2504,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(116);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(117);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2803,7 +2524,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(117);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2823,7 +2544,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(118);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(119);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2845,7 +2566,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(119);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2869,7 +2590,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(120);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(121);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2889,7 +2610,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(121);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2907,7 +2628,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(122);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(123);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2926,7 +2647,7 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(123);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2945,7 +2666,7 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(124);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(125);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2966,7 +2687,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(125);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2989,7 +2710,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(126);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(127);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3009,7 +2730,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(127);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -3027,7 +2748,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(128);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(129);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -3046,7 +2767,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(129);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -3065,7 +2786,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(130);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(131);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -3086,7 +2807,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(131);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3109,7 +2830,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(132);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(133);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3129,7 +2850,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(133);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -3147,7 +2868,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(134);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(135);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -3166,7 +2887,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(135);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -3185,7 +2906,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(136);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(137);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -3206,7 +2927,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(137);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3229,7 +2950,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(138);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(139);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3249,7 +2970,7 @@ pub unsafe extern "C-unwind" fn mpi_scan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(139);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3267,7 +2988,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(140);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(141);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3286,7 +3007,7 @@ pub unsafe extern "C-unwind" fn mpi_iscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(141);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3305,7 +3026,7 @@ pub unsafe extern "C-unwind" fn mpi_iscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(142);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(143);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3326,7 +3047,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(143);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3349,7 +3070,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(144);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(145);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3369,7 +3090,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(145);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3387,7 +3108,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(146);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(147);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3406,7 +3127,7 @@ pub unsafe extern "C-unwind" fn mpi_iexscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(147);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3425,7 +3146,7 @@ pub unsafe extern "C-unwind" fn mpi_iexscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(148);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(149);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3446,7 +3167,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(149);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3469,7 +3190,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(150);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(151);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3490,7 +3211,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(151);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(152);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3509,7 +3230,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(152);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(153);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3529,7 +3250,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(153);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3549,7 +3270,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(154);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(155);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3571,7 +3292,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(155);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3595,7 +3316,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(156);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(157);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3617,7 +3338,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(157);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(158);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3637,7 +3358,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(158);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(159);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3658,7 +3379,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(159);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3679,7 +3400,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(160);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(161);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3702,7 +3423,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(161);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3727,7 +3448,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(162);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(163);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3748,7 +3469,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(163);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(164);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3767,7 +3488,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(164);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(165);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3787,7 +3508,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(165);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3807,7 +3528,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(166);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(167);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3829,7 +3550,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(167);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3853,7 +3574,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(168);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(169);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3876,7 +3597,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(169);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(170);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3897,7 +3618,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(170);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(171);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3919,7 +3640,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(171);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3941,7 +3662,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(172);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(173);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3965,7 +3686,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(173);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3991,7 +3712,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(174);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(175);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -4014,7 +3735,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(175);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -4035,7 +3756,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(176);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(177);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -4057,7 +3778,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(177);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -4079,7 +3800,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(178);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(179);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -4103,7 +3824,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(179);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -4129,7 +3850,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(180);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(181);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -4149,7 +3870,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(181);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(182);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -4167,7 +3888,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(182);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -4185,7 +3906,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_shared<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -4203,7 +3924,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_shared_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(185);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -4221,7 +3942,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(185);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(186);
         next(base, size, disp_unit, info, comm, win)
     }
 }
@@ -4239,7 +3960,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(186);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
         next(base, size, disp_unit, info, comm, win)
     }
 }
@@ -4254,7 +3975,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create_dynamic<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
+        let next: unsafe extern "C-unwind" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(188);
         next(info, comm, win)
     }
 }
@@ -4274,7 +3995,7 @@ pub unsafe extern "C-unwind" fn mpi_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(188);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(189);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4294,7 +4015,7 @@ pub unsafe extern "C-unwind" fn mpi_put_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(189);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(190);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4315,7 +4036,7 @@ pub unsafe extern "C-unwind" fn mpi_rput<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(190);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4336,7 +4057,7 @@ pub unsafe extern "C-unwind" fn mpi_rput_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(191);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(192);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4357,7 +4078,7 @@ pub unsafe extern "C-unwind" fn mpi_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(192);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4378,7 +4099,7 @@ pub unsafe extern "C-unwind" fn mpi_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(193);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(194);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4400,7 +4121,7 @@ pub unsafe extern "C-unwind" fn mpi_raccumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(194);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4422,7 +4143,7 @@ pub unsafe extern "C-unwind" fn mpi_raccumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(195);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(196);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4442,7 +4163,7 @@ pub unsafe extern "C-unwind" fn mpi_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(196);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(197);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4462,7 +4183,7 @@ pub unsafe extern "C-unwind" fn mpi_get_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(197);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(198);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4483,7 +4204,7 @@ pub unsafe extern "C-unwind" fn mpi_rget<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(198);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4504,7 +4225,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(199);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(200);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4528,7 +4249,7 @@ pub unsafe extern "C-unwind" fn mpi_get_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(200);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4552,7 +4273,7 @@ pub unsafe extern "C-unwind" fn mpi_get_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(201);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(202);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4577,7 +4298,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(202);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4602,7 +4323,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(203);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(204);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4621,7 +4342,7 @@ pub unsafe extern "C-unwind" fn mpi_fetch_and_op<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::fetch_and_op::<A>(win, target_rank, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(204);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(205);
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
     }
 }
@@ -4640,7 +4361,7 @@ pub unsafe extern "C-unwind" fn mpi_compare_and_swap<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::compare_and_swap::<A>(win, target_rank, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(205);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(206);
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
     }
 }
@@ -4654,7 +4375,7 @@ pub unsafe extern "C-unwind" fn mpi_attr_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(211);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(212);
         next(comm, keyval)
     }
 }
@@ -4669,7 +4390,7 @@ pub unsafe extern "C-unwind" fn mpi_attr_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(213);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(214);
         next(comm, keyval, attribute_val)
     }
 }
@@ -4685,7 +4406,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_coords<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(214);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(215);
         next(comm, rank, maxdims, coords)
     }
 }
@@ -4703,7 +4424,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(215);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(216);
         next(comm_old, ndims, dims, periods, reorder, comm_cart)
     }
 }
@@ -4720,7 +4441,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(216);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(217);
         next(comm, maxdims, dims, periods, coords)
     }
 }
@@ -4737,7 +4458,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(217);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(218);
         next(comm, ndims, dims, periods, newrank)
     }
 }
@@ -4752,7 +4473,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(218);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(219);
         next(comm, coords, rank)
     }
 }
@@ -4769,7 +4490,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_shift<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(219);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(220);
         next(comm, direction, disp, rank_source, rank_dest)
     }
 }
@@ -4784,7 +4505,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_sub<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(220);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(221);
         next(comm, remain_dims, newcomm)
     }
 }
@@ -4798,7 +4519,7 @@ pub unsafe extern "C-unwind" fn mpi_cartdim_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(221);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(222);
         next(comm, ndims)
     }
 }
@@ -4815,7 +4536,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_accept<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(222);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(223);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4830,7 +4551,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(223);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(224);
         next(comm, buffer, size)
     }
 }
@@ -4845,7 +4566,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(224);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(225);
         next(comm, buffer, size)
     }
 }
@@ -4859,7 +4580,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_call_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(225);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(226);
         next(comm, errorcode)
     }
 }
@@ -4875,7 +4596,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_compare<A: Abi>(
     unsafe {
         let comm1 = effective::<A>(comm1);
         let comm2 = effective::<A>(comm2);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(226);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(227);
         next(comm1, comm2, result)
     }
 }
@@ -4892,7 +4613,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_connect<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(227);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(228);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4907,7 +4628,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(228);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(229);
         next(comm, group, newcomm)
     }
 }
@@ -4923,7 +4644,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(229);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(231);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4937,7 +4658,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(230);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(232);
         next(comm, comm_keyval)
     }
 }
@@ -4952,7 +4673,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(231);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(233);
         next(comm, buffer_addr, size)
     }
 }
@@ -4967,7 +4688,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(232);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(234);
         next(comm, buffer_addr, size)
     }
 }
@@ -4981,7 +4702,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(234);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(236);
         next(comm, newcomm)
     }
 }
@@ -4996,7 +4717,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(235);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(237);
         next(comm, info, newcomm)
     }
 }
@@ -5009,7 +4730,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(236);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(238);
         next(comm)
     }
 }
@@ -5023,7 +4744,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(239);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(241);
         next(comm, errhandler)
     }
 }
@@ -5037,7 +4758,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(240);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(242);
         next(comm, info_used)
     }
 }
@@ -5052,7 +4773,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(241);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(243);
         next(comm, comm_name, resultlen)
     }
 }
@@ -5066,7 +4787,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(242);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(244);
         next(comm, group)
     }
 }
@@ -5081,7 +4802,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(243);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(245);
         next(comm, newcomm, request)
     }
 }
@@ -5097,7 +4818,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(244);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(246);
         next(comm, info, newcomm, request)
     }
 }
@@ -5111,7 +4832,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(245);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(247);
         next(comm, request)
     }
 }
@@ -5125,7 +4846,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(246);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
         next(comm, rank)
     }
 }
@@ -5139,7 +4860,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(247);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(249);
         next(comm, group)
     }
 }
@@ -5153,7 +4874,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(248);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(250);
         next(comm, size)
     }
 }
@@ -5168,7 +4889,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(249);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(251);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -5182,7 +4903,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(251);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(253);
         next(comm, info)
     }
 }
@@ -5196,7 +4917,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(252);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(254);
         next(comm, comm_name)
     }
 }
@@ -5210,7 +4931,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(253);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(255);
         next(comm, size)
     }
 }
@@ -5230,7 +4951,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(254);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(256);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5251,7 +4972,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(255);
+        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(257);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -5267,7 +4988,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(256);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(258);
         next(comm, color, key, newcomm)
     }
 }
@@ -5284,7 +5005,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(257);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(259);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -5298,7 +5019,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(258);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(260);
         next(comm, flag)
     }
 }
@@ -5319,7 +5040,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(259);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(261);
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
     }
 }
@@ -5341,7 +5062,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_create_adjacent<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(260);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(262);
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
     }
 }
@@ -5360,7 +5081,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(261);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(263);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -5376,7 +5097,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(262);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(264);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -5390,7 +5111,7 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(263);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(265);
         next(comm, errhandler)
     }
 }
@@ -5408,7 +5129,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(265);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(267);
         next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
@@ -5425,7 +5146,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(268);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5442,7 +5163,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(267);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(269);
         next(comm, nnodes, indx, edges, newrank)
     }
 }
@@ -5458,7 +5179,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(268);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5473,7 +5194,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(271);
         next(comm, rank, nneighbors)
     }
 }
@@ -5488,7 +5209,7 @@ pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(270);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(272);
         next(comm, nnodes, nedges)
     }
 }
@@ -5507,7 +5228,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(273);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5522,7 +5243,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(274);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5541,7 +5262,7 @@ pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(275);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5560,7 +5281,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(276);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5576,7 +5297,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(277);
         next(incount, datatype, comm, size)
     }
 }
@@ -5592,7 +5313,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(278);
         next(incount, datatype, comm, size)
     }
 }
@@ -5606,7 +5327,7 @@ pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(279);
         next(comm, status)
     }
 }
@@ -5625,7 +5346,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(280);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5644,7 +5365,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(279);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(281);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5662,7 +5383,7 @@ pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
     unsafe {
         let comm = effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(280);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(282);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -5676,7 +5397,7 @@ pub unsafe extern "C-unwind" fn mpi_file_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(281);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(283);
         next(filename, info)
     }
 }
@@ -5693,7 +5414,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(282);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(284);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5710,8 +5431,1152 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(283);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(285);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
+    }
+}
+
+/// `MPIX_Barrier_init`
+pub unsafe extern "C-unwind" fn mpix_barrier_init<A: Abi>(
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(288);
+        let code = next(comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Bcast_init`
+pub unsafe extern "C-unwind" fn mpix_bcast_init<A: Abi>(
+    buffer: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(289);
+        let code = next(buffer, count, datatype, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Gather_init`
+pub unsafe extern "C-unwind" fn mpix_gather_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Gatherv_init`
+pub unsafe extern "C-unwind" fn mpix_gatherv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    displs: *const c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Scatter_init`
+pub unsafe extern "C-unwind" fn mpix_scatter_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Scatterv_init`
+pub unsafe extern "C-unwind" fn mpix_scatterv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    displs: *const c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(293);
+        let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Allgather_init`
+pub unsafe extern "C-unwind" fn mpix_allgather_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Allgatherv_init`
+pub unsafe extern "C-unwind" fn mpix_allgatherv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    displs: *const c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(295);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Alltoall_init`
+pub unsafe extern "C-unwind" fn mpix_alltoall_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Alltoallv_init`
+pub unsafe extern "C-unwind" fn mpix_alltoallv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(297);
+        let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Alltoallw_init`
+pub unsafe extern "C-unwind" fn mpix_alltoallw_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtypes: *const A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtypes: *const A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
+        let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Reduce_init`
+pub unsafe extern "C-unwind" fn mpix_reduce_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(299);
+        let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Allreduce_init`
+pub unsafe extern "C-unwind" fn mpix_allreduce_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(300);
+        let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Reduce_scatter_init`
+pub unsafe extern "C-unwind" fn mpix_reduce_scatter_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
+        let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Reduce_scatter_block_init`
+pub unsafe extern "C-unwind" fn mpix_reduce_scatter_block_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
+        let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Scan_init`
+pub unsafe extern "C-unwind" fn mpix_scan_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(303);
+        let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Exscan_init`
+pub unsafe extern "C-unwind" fn mpix_exscan_init<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
+        let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Neighbor_allgather_init`
+pub unsafe extern "C-unwind" fn mpix_neighbor_allgather_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Neighbor_allgatherv_init`
+pub unsafe extern "C-unwind" fn mpix_neighbor_allgatherv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    displs: *const c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Neighbor_alltoall_init`
+pub unsafe extern "C-unwind" fn mpix_neighbor_alltoall_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(307);
+        let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Neighbor_alltoallv_init`
+pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallv_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(308);
+        let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Neighbor_alltoallw_init`
+pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallw_init<A: Abi>(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const isize,
+    sendtypes: *const A::Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const isize,
+    recvtypes: *const A::Datatype,
+    comm: A::Comm,
+    info: A::Info,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let mut plan = Plan::default();
+        let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(309);
+        let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+        record::later::keep::<A>(code, request, plan);
+        code
+    }
+}
+
+/// `MPIX_Put_notify`
+pub unsafe extern "C-unwind" fn mpix_put_notify<A: Abi>(
+    origin_addr: *const c_void,
+    origin_count: c_int,
+    origin_datatype: A::Datatype,
+    target_rank: c_int,
+    target_disp: isize,
+    target_count: c_int,
+    target_datatype: A::Datatype,
+    notification_idx: c_int,
+    win: A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(310);
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
+    }
+}
+
+/// `MPIX_Put_notify_c`
+pub unsafe extern "C-unwind" fn mpix_put_notify_c<A: Abi>(
+    origin_addr: *const c_void,
+    origin_count: i64,
+    origin_datatype: A::Datatype,
+    target_rank: c_int,
+    target_disp: isize,
+    target_count: i64,
+    target_datatype: A::Datatype,
+    notification_idx: c_int,
+    win: A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(311);
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
+    }
+}
+
+/// `MPIX_Get_notify`
+pub unsafe extern "C-unwind" fn mpix_get_notify<A: Abi>(
+    origin_addr: *mut c_void,
+    origin_count: c_int,
+    origin_datatype: A::Datatype,
+    target_rank: c_int,
+    target_disp: isize,
+    target_count: c_int,
+    target_datatype: A::Datatype,
+    notification_idx: c_int,
+    win: A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(312);
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
+    }
+}
+
+/// `MPIX_Get_notify_c`
+pub unsafe extern "C-unwind" fn mpix_get_notify_c<A: Abi>(
+    origin_addr: *mut c_void,
+    origin_count: i64,
+    origin_datatype: A::Datatype,
+    target_rank: c_int,
+    target_disp: isize,
+    target_count: i64,
+    target_datatype: A::Datatype,
+    notification_idx: c_int,
+    win: A::Win,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(313);
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
+    }
+}
+
+/// `MPIX_Stream_send`
+pub unsafe extern "C-unwind" fn mpix_stream_send<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpix_stream_send_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(314);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_stream_send_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(314);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
+    }
+}
+
+/// `MPIX_Stream_send_c`
+pub unsafe extern "C-unwind" fn mpix_stream_send_c<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpix_stream_send_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_stream_send_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
+    }
+}
+
+/// `MPIX_Stream_isend`
+pub unsafe extern "C-unwind" fn mpix_stream_isend<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
+            return mpix_stream_isend_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(316);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_stream_isend_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(316);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+/// `MPIX_Stream_isend_c`
+pub unsafe extern "C-unwind" fn mpix_stream_isend_c<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
+            return mpix_stream_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_stream_isend_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+// `MPIX_Send_enqueue`
+fast_send!(mpix_send_enqueue_narrow, mpix_send_enqueue_wide, mpix_send_enqueue_slow, 318, int);
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_send_enqueue_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(318);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+// `MPIX_Send_enqueue_c`
+fast_send!(mpix_send_enqueue_c_narrow, mpix_send_enqueue_c_wide, mpix_send_enqueue_c_slow, 319, MPI_Count);
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_send_enqueue_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(319);
+        next(buf, count, datatype, dest, tag, comm)
+    }
+}
+
+// `MPIX_Isend_enqueue`
+fast_send!(mpix_isend_enqueue_narrow, mpix_isend_enqueue_wide, mpix_isend_enqueue_slow, 320, int);
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_isend_enqueue_slow<A: Abi>(
+    buf: *const c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(320);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+// `MPIX_Isend_enqueue_c`
+fast_send!(mpix_isend_enqueue_c_narrow, mpix_isend_enqueue_c_wide, mpix_isend_enqueue_c_slow, 321, MPI_Count);
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_isend_enqueue_c_slow<A: Abi>(
+    buf: *const c_void,
+    count: i64,
+    datatype: A::Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::send_slow::<A>(comm, dest, count, datatype);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(321);
+        next(buf, count, datatype, dest, tag, comm, request)
+    }
+}
+
+/// `MPIX_Allreduce_enqueue`
+pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(322);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+/// `MPIX_Allreduce_enqueue_c`
+pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue_c<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(323);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+/// `MPIX_Stream_recv`
+pub unsafe extern "C-unwind" fn mpix_stream_recv<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(324);
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
+    }
+}
+
+/// `MPIX_Stream_recv_c`
+pub unsafe extern "C-unwind" fn mpix_stream_recv_c<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(325);
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
+    }
+}
+
+/// `MPIX_Stream_irecv`
+pub unsafe extern "C-unwind" fn mpix_stream_irecv<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(326);
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+/// `MPIX_Stream_irecv_c`
+pub unsafe extern "C-unwind" fn mpix_stream_irecv_c<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    source_stream_index: c_int,
+    dest_stream_index: c_int,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(327);
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
+    }
+}
+
+/// `MPIX_Recv_enqueue`
+pub unsafe extern "C-unwind" fn mpix_recv_enqueue<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(328);
+        next(buf, count, datatype, source, tag, comm, status)
+    }
+}
+
+/// `MPIX_Recv_enqueue_c`
+pub unsafe extern "C-unwind" fn mpix_recv_enqueue_c<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    status: *mut c_void,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(329);
+        next(buf, count, datatype, source, tag, comm, status)
+    }
+}
+
+/// `MPIX_Irecv_enqueue`
+pub unsafe extern "C-unwind" fn mpix_irecv_enqueue<A: Abi>(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(330);
+        next(buf, count, datatype, source, tag, comm, request)
+    }
+}
+
+/// `MPIX_Irecv_enqueue_c`
+pub unsafe extern "C-unwind" fn mpix_irecv_enqueue_c<A: Abi>(
+    buf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(331);
+        next(buf, count, datatype, source, tag, comm, request)
+    }
+}
+
+/// `MPIX_Stream_comm_create`
+pub unsafe extern "C-unwind" fn mpix_stream_comm_create<A: Abi>(
+    comm: A::Comm,
+    stream: c_int,
+    newcomm: *mut A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(332);
+        next(comm, stream, newcomm)
+    }
+}
+
+/// `MPIX_Stream_comm_create_multiplex`
+pub unsafe extern "C-unwind" fn mpix_stream_comm_create_multiplex<A: Abi>(
+    comm: A::Comm,
+    count: c_int,
+    array_of_streams: *mut c_int,
+    newcomm: *mut A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut A::Comm) -> c_int = slots::next(333);
+        next(comm, count, array_of_streams, newcomm)
+    }
+}
+
+/// `MPIX_Threadcomm_init`
+pub unsafe extern "C-unwind" fn mpix_threadcomm_init<A: Abi>(
+    comm: A::Comm,
+    num_threads: c_int,
+    newthreadcomm: *mut A::Comm,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(334);
+        next(comm, num_threads, newthreadcomm)
+    }
+}
+
+/// `MPIX_Comm_get_stream`
+pub unsafe extern "C-unwind" fn mpix_comm_get_stream<A: Abi>(
+    comm: A::Comm,
+    idx: c_int,
+    stream: *mut c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(335);
+        next(comm, idx, stream)
+    }
+}
+
+/// `MPIX_Comm_test_threadcomm`
+pub unsafe extern "C-unwind" fn mpix_comm_test_threadcomm<A: Abi>(
+    comm: A::Comm,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the arguments are the program's own, as the standard asks for; the next
+    // function has the same C prototype.
+    unsafe {
+        let comm = effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(336);
+        next(comm, flag)
     }
 }
 
@@ -5724,7 +6589,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(284);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(337);
         next(comm, flag)
     }
 }
@@ -5739,7 +6604,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(285);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(338);
         next(comm, flag, request)
     }
 }
@@ -5752,7 +6617,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(286);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(339);
         next(comm)
     }
 }
@@ -5766,7 +6631,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(287);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(340);
         next(comm, failedgrp)
     }
 }
@@ -5780,7 +6645,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(288);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(341);
         next(comm, failedgrp)
     }
 }
@@ -5795,7 +6660,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(289);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(342);
         next(comm, num_to_ack, num_acked)
     }
 }
@@ -5808,7 +6673,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(290);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(343);
         next(comm)
     }
 }
@@ -5822,7 +6687,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(291);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(344);
         next(comm, flag)
     }
 }
@@ -5836,7 +6701,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(292);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(345);
         next(comm, newcomm)
     }
 }
@@ -5851,7 +6716,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(293);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(346);
         next(comm, newcomm, request)
     }
 }
@@ -6055,7 +6920,7 @@ pub unsafe extern "C-unwind" fn f_mpi_improbe<A: Abi, const B: usize>(source: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 26));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 27));
         next(source, tag, comm, flag, message, status, ierror);
     }
 }
@@ -6065,7 +6930,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iprobe<A: Abi, const B: usize>(source: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 27));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
         next(source, tag, comm, flag, status, ierror);
     }
 }
@@ -6075,7 +6940,7 @@ pub unsafe extern "C-unwind" fn f_mpi_irecv<A: Abi, const B: usize>(buf: P, coun
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -6085,7 +6950,7 @@ pub unsafe extern "C-unwind" fn f_mpi_mprobe<A: Abi, const B: usize>(source: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 30));
         next(source, tag, comm, message, status, ierror);
     }
 }
@@ -6095,7 +6960,7 @@ pub unsafe extern "C-unwind" fn f_mpi_probe<A: Abi, const B: usize>(source: P, t
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 30));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 31));
         next(source, tag, comm, status, ierror);
     }
 }
@@ -6105,7 +6970,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv<A: Abi, const B: usize>(buf: P, count
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
         next(buf, count, datatype, source, tag, comm, status, ierror);
     }
 }
@@ -6115,7 +6980,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 33));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -6126,7 +6991,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, i
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(false), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 33));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 34));
         next(comm, ierror);
     }
 }
@@ -6137,7 +7002,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, 
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(true), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 34));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 35));
         next(comm, request, ierror);
     }
 }
@@ -6149,7 +7014,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm:
         let mut plan = Plan::default();
         let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 35));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 36));
         next(comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6161,7 +7026,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, c
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 36));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 37));
         next(buffer, count, datatype, root, comm, ierror);
     }
 }
@@ -6172,7 +7037,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, 
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 37));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
         next(buffer, count, datatype, root, comm, request, ierror);
     }
 }
@@ -6184,7 +7049,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer:
         let mut plan = Plan::default();
         let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
         next(buffer, count, datatype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6194,9 +7059,9 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer:
 pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -6205,9 +7070,9 @@ pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P,
 pub unsafe extern "C-unwind" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -6217,9 +7082,9 @@ pub unsafe extern "C-unwind" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbu
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6231,7 +7096,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror);
     }
 }
@@ -6242,7 +7107,7 @@ pub unsafe extern "C-unwind" fn f_mpi_igatherv<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
     }
 }
@@ -6254,7 +7119,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6264,9 +7129,9 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendb
 pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -6275,9 +7140,9 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P
 pub unsafe extern "C-unwind" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -6287,9 +7152,9 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendb
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A, B>(recvbuf), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6301,7 +7166,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -6312,7 +7177,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iscatterv<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -6324,7 +7189,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6334,9 +7199,9 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv_init<A: Abi, const B: usize>(send
 pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -6345,9 +7210,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -6357,9 +7222,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6369,9 +7234,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_init<A: Abi, const B: usize>(sen
 pub unsafe extern "C-unwind" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
@@ -6380,9 +7245,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf
 pub unsafe extern "C-unwind" fn f_mpi_iallgatherv<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
@@ -6392,9 +7257,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(se
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6404,9 +7269,9 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(se
 pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -6415,9 +7280,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: 
 pub unsafe extern "C-unwind" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -6427,9 +7292,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_init<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6439,9 +7304,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_init<A: Abi, const B: usize>(send
 pub unsafe extern "C-unwind" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
@@ -6450,9 +7315,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_ialltoallv<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
@@ -6462,9 +7327,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6474,9 +7339,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sen
 pub unsafe extern "C-unwind" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
@@ -6485,9 +7350,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_ialltoallw<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
@@ -6497,9 +7362,9 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A, B>(sendbuf), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6511,7 +7376,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P,
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
     }
 }
@@ -6522,7 +7387,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
     }
 }
@@ -6534,7 +7399,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbu
         let mut plan = Plan::default();
         let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6546,7 +7411,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -6557,7 +7422,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -6569,7 +7434,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6581,7 +7446,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter<A: Abi, const B: usize>(sen
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(false), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror);
     }
 }
@@ -6592,7 +7457,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter<A: Abi, const B: usize>(se
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(true), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror);
     }
 }
@@ -6604,7 +7469,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6616,7 +7481,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block<A: Abi, const B: usiz
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
     }
 }
@@ -6627,7 +7492,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usi
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
     }
 }
@@ -6639,7 +7504,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init<A: Abi, const B:
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6651,7 +7516,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, r
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -6662,7 +7527,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, 
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -6674,7 +7539,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf:
         let mut plan = Plan::default();
         let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6686,7 +7551,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P,
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -6697,7 +7562,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -6709,7 +7574,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbu
         let mut plan = Plan::default();
         let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6721,7 +7586,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -6732,7 +7597,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgather<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -6744,7 +7609,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6756,7 +7621,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
@@ -6767,7 +7632,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgatherv<A: Abi, const B: usiz
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
@@ -6779,7 +7644,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6791,7 +7656,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall<A: Abi, const B: usize>(
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -6802,7 +7667,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoall<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -6814,7 +7679,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall_init<A: Abi, const B: us
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6826,7 +7691,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
@@ -6837,7 +7702,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallv<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
@@ -6849,7 +7714,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6861,7 +7726,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
@@ -6872,7 +7737,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallw<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
@@ -6884,7 +7749,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6895,7 +7760,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_allocate<A: Abi, const B: usize>(size:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
@@ -6905,7 +7770,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_allocate_shared<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
@@ -6915,7 +7780,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_create<A: Abi, const B: usize>(base: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 102));
         next(base, size, disp_unit, info, comm, win, ierror);
     }
 }
@@ -6925,7 +7790,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_create_dynamic<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 102));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 103));
         next(info, comm, win, ierror);
     }
 }
@@ -6935,7 +7800,7 @@ pub unsafe extern "C-unwind" fn f_mpi_put<A: Abi, const B: usize>(origin_addr: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
@@ -6945,7 +7810,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rput<A: Abi, const B: usize>(origin_addr: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
@@ -6955,7 +7820,7 @@ pub unsafe extern "C-unwind" fn f_mpi_accumulate<A: Abi, const B: usize>(origin_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
@@ -6965,7 +7830,7 @@ pub unsafe extern "C-unwind" fn f_mpi_raccumulate<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
@@ -6975,7 +7840,7 @@ pub unsafe extern "C-unwind" fn f_mpi_get<A: Abi, const B: usize>(origin_addr: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
@@ -6985,7 +7850,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rget<A: Abi, const B: usize>(origin_addr: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
@@ -6995,7 +7860,7 @@ pub unsafe extern "C-unwind" fn f_mpi_get_accumulate<A: Abi, const B: usize>(ori
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
@@ -7005,7 +7870,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rget_accumulate<A: Abi, const B: usize>(or
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
@@ -7015,7 +7880,7 @@ pub unsafe extern "C-unwind" fn f_mpi_fetch_and_op<A: Abi, const B: usize>(origi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::fetch_and_op::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
     }
 }
@@ -7025,7 +7890,7 @@ pub unsafe extern "C-unwind" fn f_mpi_compare_and_swap<A: Abi, const B: usize>(o
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::compare_and_swap::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 113));
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, ierror);
     }
 }
@@ -7035,7 +7900,7 @@ pub unsafe extern "C-unwind" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 118));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 119));
         next(comm, keyval, ierror);
     }
 }
@@ -7045,7 +7910,7 @@ pub unsafe extern "C-unwind" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 120));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 121));
         next(comm, keyval, attribute_val, ierror);
     }
 }
@@ -7055,7 +7920,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 121));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 122));
         next(comm, rank, maxdims, coords, ierror);
     }
 }
@@ -7065,7 +7930,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_o
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 122));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
         next(comm_old, ndims, dims, periods, reorder, comm_cart, ierror);
     }
 }
@@ -7075,7 +7940,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 123));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
         next(comm, maxdims, dims, periods, coords, ierror);
     }
 }
@@ -7085,7 +7950,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 125));
         next(comm, ndims, dims, periods, newrank, ierror);
     }
 }
@@ -7095,7 +7960,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 125));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 126));
         next(comm, coords, rank, ierror);
     }
 }
@@ -7105,7 +7970,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 127));
         next(comm, direction, disp, rank_source, rank_dest, ierror);
     }
 }
@@ -7115,7 +7980,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 128));
         next(comm, remain_dims, newcomm, ierror);
     }
 }
@@ -7125,7 +7990,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 128));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 129));
         next(comm, ndims, ierror);
     }
 }
@@ -7135,7 +8000,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_n
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 129));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 130));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -7145,7 +8010,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 130));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 131));
         next(comm, buffer, size, ierror);
     }
 }
@@ -7155,7 +8020,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_call_errhandler<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 131));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 132));
         next(comm, errorcode, ierror);
     }
 }
@@ -7166,7 +8031,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1
     unsafe {
         let comm1 = fortran::effective::<A>(comm1);
         let comm2 = fortran::effective::<A>(comm2);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 132));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 133));
         next(comm1, comm2, result, ierror);
     }
 }
@@ -7176,7 +8041,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 133));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 134));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -7186,7 +8051,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 135));
         next(comm, group, newcomm, ierror);
     }
 }
@@ -7196,7 +8061,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 135));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, group, tag, newcomm, ierror);
     }
 }
@@ -7206,7 +8071,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 138));
         next(comm, comm_keyval, ierror);
     }
 }
@@ -7216,7 +8081,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 139));
         next(comm, buffer_addr, size, ierror);
     }
 }
@@ -7226,7 +8091,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 139));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 141));
         next(comm, newcomm, ierror);
     }
 }
@@ -7236,7 +8101,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 142));
         next(comm, info, newcomm, ierror);
     }
 }
@@ -7246,7 +8111,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 141));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 143));
         next(comm, ierror);
     }
 }
@@ -7256,7 +8121,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 144));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 146));
         next(comm, errhandler, ierror);
     }
 }
@@ -7266,7 +8131,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 145));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
         next(comm, info_used, ierror);
     }
 }
@@ -7276,7 +8141,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 146));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
@@ -7286,7 +8151,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, group, ierror);
     }
 }
@@ -7296,7 +8161,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -7306,7 +8171,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, info, newcomm, request, ierror);
     }
 }
@@ -7316,7 +8181,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 150));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, request, ierror);
     }
 }
@@ -7326,7 +8191,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
         next(comm, rank, ierror);
     }
 }
@@ -7336,7 +8201,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, group, ierror);
     }
 }
@@ -7346,7 +8211,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 155));
         next(comm, size, ierror);
     }
 }
@@ -7356,7 +8221,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 156));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
@@ -7366,7 +8231,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 156));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 158));
         next(comm, info, ierror);
     }
 }
@@ -7376,7 +8241,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 159));
         next(comm, comm_name, ierror, length0);
     }
 }
@@ -7386,7 +8251,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 158));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 160));
         next(comm, size, ierror);
     }
 }
@@ -7396,7 +8261,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 161));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7406,7 +8271,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -7416,7 +8281,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 163));
         next(comm, color, key, newcomm, ierror);
     }
 }
@@ -7426,7 +8291,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split_type<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
@@ -7436,7 +8301,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm, flag, ierror);
     }
 }
@@ -7446,7 +8311,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7456,7 +8321,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
         next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
     }
 }
@@ -7466,7 +8331,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
@@ -7476,7 +8341,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 167));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 169));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
@@ -7486,7 +8351,7 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 168));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm, errhandler, ierror);
     }
 }
@@ -7496,7 +8361,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
@@ -7506,7 +8371,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -7516,7 +8381,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 172));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 174));
         next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
@@ -7526,7 +8391,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 173));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -7536,7 +8401,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 176));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -7546,7 +8411,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 175));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -7557,7 +8422,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(l
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -7567,7 +8432,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -7577,7 +8442,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, inc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -7587,7 +8452,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 181));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -7597,7 +8462,7 @@ pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 182));
         next(comm, status, ierror);
     }
 }
@@ -7607,7 +8472,7 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 181));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 183));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -7618,7 +8483,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P,
     unsafe {
         let comm = fortran::effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
@@ -7628,7 +8493,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_delete<A: Abi, const B: usize>(filena
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 183));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 185));
         next(filename, info, ierror, length0);
     }
 }
@@ -7638,8 +8503,459 @@ pub unsafe extern "C-unwind" fn f_mpi_register_datarep<A: Abi, const B: usize>(d
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 186));
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
+    }
+}
+
+/// `MPIX_Barrier_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_barrier_init<A: Abi, const B: usize>(comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 189));
+        next(comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Bcast_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_bcast_init<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 190));
+        next(buffer, count, datatype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Gather_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_gather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 191));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Gatherv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_gatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Scatter_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_scatter_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Scatterv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_scatterv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 194));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Allgather_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Allgatherv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 196));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Alltoall_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Alltoallv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 198));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Alltoallw_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Reduce_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_reduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 200));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Allreduce_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_allreduce_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 201));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Reduce_scatter_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Reduce_scatter_block_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_block_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Scan_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_scan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 204));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Exscan_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_exscan_init<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Neighbor_allgather_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgather_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Neighbor_allgatherv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgatherv_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Neighbor_alltoall_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoall_init<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 208));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Neighbor_alltoallv_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallv_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 209));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Neighbor_alltoallw_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallw_init<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 210));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPIX_Put_notify` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_put_notify<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, notification_idx: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 211));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
+    }
+}
+
+/// `MPIX_Get_notify` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_get_notify<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, notification_idx: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 212));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
+    }
+}
+
+/// `MPIX_Stream_send` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_send<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 213));
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, ierror);
+    }
+}
+
+/// `MPIX_Stream_isend` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_isend<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 214));
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request, ierror);
+    }
+}
+
+/// `MPIX_Send_enqueue` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_send_enqueue<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 215));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPIX_Isend_enqueue` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 216));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPIX_Allreduce_enqueue` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 217));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPIX_Stream_recv` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_recv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 218));
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status, ierror);
+    }
+}
+
+/// `MPIX_Stream_irecv` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_irecv<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 219));
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request, ierror);
+    }
+}
+
+/// `MPIX_Recv_enqueue` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_recv_enqueue<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 220));
+        next(buf, count, datatype, source, tag, comm, status, ierror);
+    }
+}
+
+/// `MPIX_Irecv_enqueue` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_irecv_enqueue<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 221));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
+    }
+}
+
+/// `MPIX_Stream_comm_create` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create<A: Abi, const B: usize>(comm: P, stream: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 222));
+        next(comm, stream, newcomm, ierror);
+    }
+}
+
+/// `MPIX_Stream_comm_create_multiplex` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create_multiplex<A: Abi, const B: usize>(comm: P, count: P, array_of_streams: P, newcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 223));
+        next(comm, count, array_of_streams, newcomm, ierror);
+    }
+}
+
+/// `MPIX_Threadcomm_init` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_threadcomm_init<A: Abi, const B: usize>(comm: P, num_threads: P, newthreadcomm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 224));
+        next(comm, num_threads, newthreadcomm, ierror);
+    }
+}
+
+/// `MPIX_Comm_get_stream` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_get_stream<A: Abi, const B: usize>(comm: P, idx: P, stream: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 225));
+        next(comm, idx, stream, ierror);
+    }
+}
+
+/// `MPIX_Comm_test_threadcomm` from Fortran
+pub unsafe extern "C-unwind" fn f_mpix_comm_test_threadcomm<A: Abi, const B: usize>(comm: P, flag: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 226));
+        next(comm, flag, ierror);
     }
 }
 
@@ -7648,7 +8964,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 185));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 227));
         next(comm, flag, ierror);
     }
 }
@@ -7658,7 +8974,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 186));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 228));
         next(comm, flag, request, ierror);
     }
 }
@@ -7668,7 +8984,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 187));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 229));
         next(comm, ierror);
     }
 }
@@ -7678,7 +8994,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: u
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 188));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 230));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7688,7 +9004,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 189));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 231));
         next(comm, failedgrp, ierror);
     }
 }
@@ -7698,7 +9014,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 190));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 232));
         next(comm, num_to_ack, num_acked, ierror);
     }
 }
@@ -7708,7 +9024,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 191));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 233));
         next(comm, ierror);
     }
 }
@@ -7718,7 +9034,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 192));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 234));
         next(comm, flag, ierror);
     }
 }
@@ -7728,7 +9044,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 193));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 235));
         next(comm, newcomm, ierror);
     }
 }
@@ -7738,8 +9054,1242 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 194));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 236));
         next(comm, newcomm, request, ierror);
+    }
+}
+
+/// `MPI_Send_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_send_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 0));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Isend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_isend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 1));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Bsend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_bsend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 2));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Ibsend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ibsend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 3));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Ssend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ssend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 4));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Issend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_issend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 5));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Rsend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_rsend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 6));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPI_Irsend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_irsend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 7));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Sendrecv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_sendrecv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 8));
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Sendrecv_replace_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_sendrecv_replace_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 9));
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Isendrecv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_isendrecv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, dest: P, sendtag: P, recvbuf: P, recvcount: P, recvtype: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 10));
+        next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Isendrecv_replace_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_isendrecv_replace_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, sendtag: P, source: P, recvtag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 11));
+        next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Send_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_send_init_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 12));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Bsend_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_bsend_init_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 13));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Ssend_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ssend_init_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 14));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Rsend_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_rsend_init_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 15));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Irecv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_irecv_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 16));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Recv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_recv_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 17));
+        next(buf, count, datatype, source, tag, comm, status, ierror);
+    }
+}
+
+/// `MPI_Recv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_recv_init_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 18));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
+    }
+}
+
+/// `MPI_Bcast_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_bcast_c<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 19));
+        next(buffer, count, datatype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Ibcast_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ibcast_c<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 20));
+        next(buffer, count, datatype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Bcast_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_bcast_init_c<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 21));
+        next(buffer, count, datatype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Gather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_gather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 22));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Igather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_igather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 23));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Gather_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_gather_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 24));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Gatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_gatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gatherv::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 25));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Igatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_igatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::gatherv::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 26));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Gatherv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_gatherv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 27));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scatter_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scatter_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 28));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Iscatter_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iscatter_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 29));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scatter_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scatter_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 30));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scatterv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scatterv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatterv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 31));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
+    }
+}
+
+/// `MPI_Iscatterv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iscatterv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scatterv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 32));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scatterv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scatterv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, displs: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 33));
+        next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allgather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 34));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Iallgather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iallgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 35));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allgather_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allgather_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 36));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allgatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allgatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 37));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Iallgatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iallgatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 38));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allgatherv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 39));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoall_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 40));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoall_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ialltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 41));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoall_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoall_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 42));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoallv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoallv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 43));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoallv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ialltoallv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 44));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoallv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoallv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(recvtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 45));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Alltoallw_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoallw_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<i64>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 46));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
+    }
+}
+
+/// `MPI_Ialltoallw_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ialltoallw_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<i64>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 47));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
+    }
+}
+
+/// `MPI_Alltoallw_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<i64>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 48));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 49));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ireduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 50));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 51));
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Allreduce_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allreduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 52));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iallreduce_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iallreduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 53));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Allreduce_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_allreduce_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 54));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce_scatter_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Now(false), fortran::comm::<A>(comm), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 55));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce_scatter_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Now(true), fortran::comm::<A>(comm), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 56));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_scatter_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcounts: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 57));
+        next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Reduce_scatter_block_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 58));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Ireduce_scatter_block_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 59));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Reduce_scatter_block_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 60));
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Scan_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 61));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iscan_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 62));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Scan_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_scan_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 63));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Exscan_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_exscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 64));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPI_Iexscan_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_iexscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 65));
+        next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
+    }
+}
+
+/// `MPI_Exscan_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_exscan_init_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 66));
+        next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_allgather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 67));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_allgather_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 68));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_allgather_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 69));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_allgatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 70));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_allgatherv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgatherv_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 71));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_allgatherv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcounts: P, displs: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 72));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoall_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 73));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoall_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 74));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoall_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall_init_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 75));
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoallv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 76));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoallv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallv_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 77));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoallv_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv_init_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtype: P, recvbuf: P, recvcounts: P, rdispls: P, recvtype: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::datatype::<A>(sendtype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 78));
+        next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Neighbor_alltoallw_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 79));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
+    }
+}
+
+/// `MPI_Ineighbor_alltoallw_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallw_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 80));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
+    }
+}
+
+/// `MPI_Neighbor_alltoallw_init_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw_init_c<A: Abi, const B: usize>(sendbuf: P, sendcounts: P, sdispls: P, sendtypes: P, recvbuf: P, recvcounts: P, rdispls: P, recvtypes: P, comm: P, info: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let mut plan = Plan::default();
+        let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<i64>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 81));
+        next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
+        fortran::keep::<A>(ierror, request, plan);
+    }
+}
+
+/// `MPI_Win_allocate_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_win_allocate_c<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 82));
+        next(size, disp_unit, info, comm, baseptr, win, ierror);
+    }
+}
+
+/// `MPI_Win_allocate_shared_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_win_allocate_shared_c<A: Abi, const B: usize>(size: P, disp_unit: P, info: P, comm: P, baseptr: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 83));
+        next(size, disp_unit, info, comm, baseptr, win, ierror);
+    }
+}
+
+/// `MPI_Win_create_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_win_create_c<A: Abi, const B: usize>(base: P, size: P, disp_unit: P, info: P, comm: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 84));
+        next(base, size, disp_unit, info, comm, win, ierror);
+    }
+}
+
+/// `MPI_Put_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_put_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 85));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+    }
+}
+
+/// `MPI_Rput_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_rput_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 86));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
+    }
+}
+
+/// `MPI_Accumulate_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_accumulate_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 87));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
+    }
+}
+
+/// `MPI_Raccumulate_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_raccumulate_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 88));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
+    }
+}
+
+/// `MPI_Get_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_get_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 89));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
+    }
+}
+
+/// `MPI_Rget_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_rget_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 90));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
+    }
+}
+
+/// `MPI_Get_accumulate_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_get_accumulate_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype), *result_count.cast::<i64>(), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 91));
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
+    }
+}
+
+/// `MPI_Rget_accumulate_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_rget_accumulate_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, result_addr: P, result_count: P, result_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, op: P, win: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype), *result_count.cast::<i64>(), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 92));
+        next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
+    }
+}
+
+/// `MPI_Comm_attach_buffer_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_comm_attach_buffer_c<A: Abi, const B: usize>(comm: P, buffer: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran_large(B, 93));
+        next(comm, buffer, size, ierror);
+    }
+}
+
+/// `MPI_Comm_detach_buffer_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer_c<A: Abi, const B: usize>(comm: P, buffer_addr: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran_large(B, 94));
+        next(comm, buffer_addr, size, ierror);
+    }
+}
+
+/// `MPI_Pack_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_pack_c<A: Abi, const B: usize>(inbuf: P, incount: P, datatype: P, outbuf: P, outsize: P, position: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 95));
+        next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
+    }
+}
+
+/// `MPI_Pack_size_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_pack_size_c<A: Abi, const B: usize>(incount: P, datatype: P, comm: P, size: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran_large(B, 96));
+        next(incount, datatype, comm, size, ierror);
+    }
+}
+
+/// `MPI_Unpack_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_unpack_c<A: Abi, const B: usize>(inbuf: P, insize: P, position: P, outbuf: P, outcount: P, datatype: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 97));
+        next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
+    }
+}
+
+/// `MPI_Register_datarep_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpi_register_datarep_c<A: Abi, const B: usize>(datarep: P, read_conversion_fn: P, write_conversion_fn: P, dtype_file_extent_fn: P, extra_state: P, ierror: P, length0: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _inside = Inside::enter();
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 98));
+        next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
+    }
+}
+
+/// `MPIX_Put_notify_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_put_notify_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, notification_idx: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 99));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
+    }
+}
+
+/// `MPIX_Get_notify_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_get_notify_c<A: Abi, const B: usize>(origin_addr: P, origin_count: P, origin_datatype: P, target_rank: P, target_disp: P, target_count: P, target_datatype: P, notification_idx: P, win: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), *origin_count.cast::<i64>(), fortran::datatype::<A>(origin_datatype));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 100));
+        next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
+    }
+}
+
+/// `MPIX_Stream_send_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_stream_send_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 101));
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, ierror);
+    }
+}
+
+/// `MPIX_Stream_isend_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_stream_isend_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 102));
+        next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request, ierror);
+    }
+}
+
+/// `MPIX_Send_enqueue_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_send_enqueue_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 103));
+        next(buf, count, datatype, dest, tag, comm, ierror);
+    }
+}
+
+/// `MPIX_Isend_enqueue_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, dest: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 104));
+        next(buf, count, datatype, dest, tag, comm, request, ierror);
+    }
+}
+
+/// `MPIX_Allreduce_enqueue_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 105));
+        next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
+    }
+}
+
+/// `MPIX_Stream_recv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_stream_recv_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 106));
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status, ierror);
+    }
+}
+
+/// `MPIX_Stream_irecv_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_stream_irecv_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, source_stream_index: P, dest_stream_index: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 107));
+        next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request, ierror);
+    }
+}
+
+/// `MPIX_Recv_enqueue_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_recv_enqueue_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, status: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 108));
+        next(buf, count, datatype, source, tag, comm, status, ierror);
+    }
+}
+
+/// `MPIX_Irecv_enqueue_c` from Fortran, counts of kind MPI_COUNT_KIND
+pub unsafe extern "C-unwind" fn f_mpix_irecv_enqueue_c<A: Abi, const B: usize>(buf: P, count: P, datatype: P, source: P, tag: P, comm: P, request: P, ierror: P) {
+    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    unsafe {
+        let comm = fortran::effective::<A>(comm);
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 109));
+        next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
 
@@ -7748,22 +10298,22 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
     [
         Wrapper::Records(special::init::<A> as *const ()),
         Wrapper::Records(special::init_thread::<A> as *const ()),
-        Wrapper::Records(mpi_send::<A> as *const ()),
-        Wrapper::Records(mpi_send_c::<A> as *const ()),
-        Wrapper::Records(mpi_isend::<A> as *const ()),
-        Wrapper::Records(mpi_isend_c::<A> as *const ()),
-        Wrapper::Records(mpi_bsend::<A> as *const ()),
-        Wrapper::Records(mpi_bsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend::<A> as *const ()),
-        Wrapper::Records(mpi_ibsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_ssend::<A> as *const ()),
-        Wrapper::Records(mpi_ssend_c::<A> as *const ()),
-        Wrapper::Records(mpi_issend::<A> as *const ()),
-        Wrapper::Records(mpi_issend_c::<A> as *const ()),
-        Wrapper::Records(mpi_rsend::<A> as *const ()),
-        Wrapper::Records(mpi_rsend_c::<A> as *const ()),
-        Wrapper::Records(mpi_irsend::<A> as *const ()),
-        Wrapper::Records(mpi_irsend_c::<A> as *const ()),
+        Wrapper::Records(if A::NARROW { mpi_send_narrow::<A> as *const () } else { mpi_send_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_send_c_narrow::<A> as *const () } else { mpi_send_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_narrow::<A> as *const () } else { mpi_isend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_isend_c_narrow::<A> as *const () } else { mpi_isend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_narrow::<A> as *const () } else { mpi_bsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_bsend_c_narrow::<A> as *const () } else { mpi_bsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_narrow::<A> as *const () } else { mpi_ibsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ibsend_c_narrow::<A> as *const () } else { mpi_ibsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_narrow::<A> as *const () } else { mpi_ssend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_ssend_c_narrow::<A> as *const () } else { mpi_ssend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_narrow::<A> as *const () } else { mpi_issend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_issend_c_narrow::<A> as *const () } else { mpi_issend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_narrow::<A> as *const () } else { mpi_rsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_rsend_c_narrow::<A> as *const () } else { mpi_rsend_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_narrow::<A> as *const () } else { mpi_irsend_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpi_irsend_c_narrow::<A> as *const () } else { mpi_irsend_c_wide::<A> as *const () }),
         Wrapper::Records(mpi_sendrecv::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_c::<A> as *const ()),
         Wrapper::Records(mpi_sendrecv_replace::<A> as *const ()),
@@ -7788,6 +10338,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(special::start::<A> as *const ()),
         Wrapper::Records(special::startall::<A> as *const ()),
         Wrapper::Records(special::request_free::<A> as *const ()),
+        Wrapper::Records(special::op_free::<A> as *const ()),
         Wrapper::Translates(mpi_improbe::<A> as *const ()),
         Wrapper::Translates(mpi_iprobe::<A> as *const ()),
         Wrapper::Translates(mpi_irecv::<A> as *const ()),
@@ -7975,6 +10526,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_compare::<A> as *const ()),
         Wrapper::Translates(mpi_comm_connect::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create::<A> as *const ()),
+        Wrapper::Records(special::comm_create_from_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_create_group::<A> as *const ()),
         Wrapper::Translates(mpi_comm_delete_attr::<A> as *const ()),
         Wrapper::Translates(mpi_comm_detach_buffer::<A> as *const ()),
@@ -8030,6 +10582,57 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(mpi_file_delete::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep::<A> as *const ()),
         Wrapper::Records(mpi_register_datarep_c::<A> as *const ()),
+        Wrapper::Records(special::session_init::<A> as *const ()),
+        Wrapper::Records(special::session_finalize::<A> as *const ()),
+        Wrapper::Records(mpix_barrier_init::<A> as *const ()),
+        Wrapper::Records(mpix_bcast_init::<A> as *const ()),
+        Wrapper::Records(mpix_gather_init::<A> as *const ()),
+        Wrapper::Records(mpix_gatherv_init::<A> as *const ()),
+        Wrapper::Records(mpix_scatter_init::<A> as *const ()),
+        Wrapper::Records(mpix_scatterv_init::<A> as *const ()),
+        Wrapper::Records(mpix_allgather_init::<A> as *const ()),
+        Wrapper::Records(mpix_allgatherv_init::<A> as *const ()),
+        Wrapper::Records(mpix_alltoall_init::<A> as *const ()),
+        Wrapper::Records(mpix_alltoallv_init::<A> as *const ()),
+        Wrapper::Records(mpix_alltoallw_init::<A> as *const ()),
+        Wrapper::Records(mpix_reduce_init::<A> as *const ()),
+        Wrapper::Records(mpix_allreduce_init::<A> as *const ()),
+        Wrapper::Records(mpix_reduce_scatter_init::<A> as *const ()),
+        Wrapper::Records(mpix_reduce_scatter_block_init::<A> as *const ()),
+        Wrapper::Records(mpix_scan_init::<A> as *const ()),
+        Wrapper::Records(mpix_exscan_init::<A> as *const ()),
+        Wrapper::Records(mpix_neighbor_allgather_init::<A> as *const ()),
+        Wrapper::Records(mpix_neighbor_allgatherv_init::<A> as *const ()),
+        Wrapper::Records(mpix_neighbor_alltoall_init::<A> as *const ()),
+        Wrapper::Records(mpix_neighbor_alltoallv_init::<A> as *const ()),
+        Wrapper::Records(mpix_neighbor_alltoallw_init::<A> as *const ()),
+        Wrapper::Records(mpix_put_notify::<A> as *const ()),
+        Wrapper::Records(mpix_put_notify_c::<A> as *const ()),
+        Wrapper::Records(mpix_get_notify::<A> as *const ()),
+        Wrapper::Records(mpix_get_notify_c::<A> as *const ()),
+        Wrapper::Records(mpix_stream_send::<A> as *const ()),
+        Wrapper::Records(mpix_stream_send_c::<A> as *const ()),
+        Wrapper::Records(mpix_stream_isend::<A> as *const ()),
+        Wrapper::Records(mpix_stream_isend_c::<A> as *const ()),
+        Wrapper::Records(if A::NARROW { mpix_send_enqueue_narrow::<A> as *const () } else { mpix_send_enqueue_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpix_send_enqueue_c_narrow::<A> as *const () } else { mpix_send_enqueue_c_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpix_isend_enqueue_narrow::<A> as *const () } else { mpix_isend_enqueue_wide::<A> as *const () }),
+        Wrapper::Records(if A::NARROW { mpix_isend_enqueue_c_narrow::<A> as *const () } else { mpix_isend_enqueue_c_wide::<A> as *const () }),
+        Wrapper::Records(mpix_allreduce_enqueue::<A> as *const ()),
+        Wrapper::Records(mpix_allreduce_enqueue_c::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_recv::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_recv_c::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_irecv::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_irecv_c::<A> as *const ()),
+        Wrapper::Translates(mpix_recv_enqueue::<A> as *const ()),
+        Wrapper::Translates(mpix_recv_enqueue_c::<A> as *const ()),
+        Wrapper::Translates(mpix_irecv_enqueue::<A> as *const ()),
+        Wrapper::Translates(mpix_irecv_enqueue_c::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_comm_create::<A> as *const ()),
+        Wrapper::Translates(mpix_stream_comm_create_multiplex::<A> as *const ()),
+        Wrapper::Translates(mpix_threadcomm_init::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_get_stream::<A> as *const ()),
+        Wrapper::Translates(mpix_comm_test_threadcomm::<A> as *const ()),
         Wrapper::Translates(mpix_comm_agree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_iagree::<A> as *const ()),
         Wrapper::Translates(mpix_comm_failure_ack::<A> as *const ()),
@@ -8066,6 +10669,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::start::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::startall::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::request_free::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::op_free::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_improbe::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_iprobe::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_irecv::<A, 0> as *const ()) },
@@ -8175,6 +10779,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 0> as *const ()) },
@@ -8225,6 +10830,46 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_barrier_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_bcast_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scatter_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scatterv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allgather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allgatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoall_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoallv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoallw_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allreduce_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_scatter_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_scatter_block_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scan_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_exscan_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_allgather_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_allgatherv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoall_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoallv_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoallw_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_put_notify::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_get_notify::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_send::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_isend::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_send_enqueue::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_isend_enqueue::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allreduce_enqueue::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_recv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_irecv::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_recv_enqueue::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_irecv_enqueue::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_comm_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_comm_create_multiplex::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_threadcomm_init::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_get_stream::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_test_threadcomm::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 0> as *const ()) },
@@ -8261,6 +10906,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(fortran::hand::start::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::startall::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::request_free::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::op_free::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_improbe::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_iprobe::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_irecv::<A, 1> as *const ()),
@@ -8370,6 +11016,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_comm_compare::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_connect::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::comm_create_from_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_create_group::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_delete_attr::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 1> as *const ()),
@@ -8420,6 +11067,46 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(f_mpi_file_open::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_file_delete::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_register_datarep::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_init::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::session_finalize::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_barrier_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_bcast_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_gather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_gatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_scatter_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_scatterv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_allgather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_allgatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_alltoall_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_alltoallv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_alltoallw_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_reduce_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_allreduce_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_reduce_scatter_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_reduce_scatter_block_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_scan_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_exscan_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_neighbor_allgather_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_neighbor_allgatherv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_neighbor_alltoall_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_neighbor_alltoallv_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_neighbor_alltoallw_init::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_put_notify::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_get_notify::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_stream_send::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_stream_isend::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_send_enqueue::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_isend_enqueue::<A, 1> as *const ()),
+        Wrapper::Records(f_mpix_allreduce_enqueue::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_stream_recv::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_stream_irecv::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_recv_enqueue::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_irecv_enqueue::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_stream_comm_create::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_stream_comm_create_multiplex::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_threadcomm_init::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_get_stream::<A, 1> as *const ()),
+        Wrapper::Translates(f_mpix_comm_test_threadcomm::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_agree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_iagree::<A, 1> as *const ()),
         Wrapper::Translates(f_mpix_comm_failure_ack::<A, 1> as *const ()),
@@ -8456,6 +11143,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::start::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::startall::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::request_free::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::op_free::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_improbe::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_iprobe::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_irecv::<A, 2> as *const ()) },
@@ -8565,6 +11253,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_compare::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_connect::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::comm_create_from_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_create_group::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_delete_attr::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer::<A, 2> as *const ()) },
@@ -8615,6 +11304,46 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_open::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_file_delete::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::session_finalize::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_barrier_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_bcast_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_gatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scatter_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scatterv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allgather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allgatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoall_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoallv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_alltoallw_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allreduce_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_scatter_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_reduce_scatter_block_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_scan_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_exscan_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_allgather_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_allgatherv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoall_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoallv_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_neighbor_alltoallw_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_put_notify::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_get_notify::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_send::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_isend::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_send_enqueue::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_isend_enqueue::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allreduce_enqueue::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_recv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_irecv::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_recv_enqueue::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_irecv_enqueue::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_comm_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_comm_create_multiplex::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_threadcomm_init::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_get_stream::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_test_threadcomm::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_agree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_iagree::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_failure_ack::<A, 2> as *const ()) },
@@ -8625,5 +11354,225 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_is_revoked::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_shrink::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_comm_ishrink::<A, 2> as *const ()) },
+        Wrapper::Records(f_mpi_send_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_isend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_bsend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ibsend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ssend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_issend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_rsend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_irsend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_sendrecv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_sendrecv_replace_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_isendrecv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_isendrecv_replace_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_send_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_bsend_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ssend_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_rsend_init_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_irecv_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_recv_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_recv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_bcast_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ibcast_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_bcast_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_gather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_igather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_gather_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_gatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_igatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_gatherv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scatter_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iscatter_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scatter_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scatterv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iscatterv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scatterv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allgather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iallgather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allgather_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allgatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iallgatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allgatherv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoall_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ialltoall_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoall_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoallv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ialltoallv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoallv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoallw_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ialltoallw_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_alltoallw_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ireduce_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allreduce_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iallreduce_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_allreduce_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ireduce_scatter_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_block_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ireduce_scatter_block_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_reduce_scatter_block_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scan_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iscan_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_scan_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_exscan_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_iexscan_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_exscan_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_allgather_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgather_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_allgatherv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_allgatherv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoall_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoall_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoall_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoallv_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallv_init_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallw_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_ineighbor_alltoallw_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_neighbor_alltoallw_init_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_win_allocate_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_win_allocate_shared_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_win_create_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_put_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_rput_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_accumulate_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_raccumulate_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_get_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_rget_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_get_accumulate_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_rget_accumulate_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_comm_attach_buffer_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_comm_detach_buffer_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_pack_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_pack_size_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpi_unpack_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpi_register_datarep_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_put_notify_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_get_notify_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_stream_send_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_stream_isend_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_send_enqueue_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_isend_enqueue_c::<A, 0> as *const ()),
+        Wrapper::Records(f_mpix_allreduce_enqueue_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpix_stream_recv_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpix_stream_irecv_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpix_recv_enqueue_c::<A, 0> as *const ()),
+        Wrapper::Translates(f_mpix_irecv_enqueue_c::<A, 0> as *const ()),
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibsend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_issend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_irsend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_sendrecv_replace_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isendrecv_replace_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ssend_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rsend_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_irecv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_recv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ibcast_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bcast_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gather_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_igatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_gatherv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatter_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatter_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscatterv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scatterv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgather_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallgatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allgatherv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoall_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoall_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ialltoallw_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_alltoallw_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iallreduce_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_allreduce_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ireduce_scatter_block_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_reduce_scatter_block_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iscan_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_scan_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_iexscan_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_exscan_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgather_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgather_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_allgatherv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_allgatherv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoall_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoall_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallv_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_ineighbor_alltoallw_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_neighbor_alltoallw_init_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_allocate_shared_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_win_create_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_put_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rput_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_accumulate_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_raccumulate_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_get_accumulate_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_rget_accumulate_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_attach_buffer_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_detach_buffer_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_pack_size_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_unpack_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_register_datarep_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_put_notify_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_get_notify_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_send_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_stream_isend_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_send_enqueue_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_isend_enqueue_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpix_allreduce_enqueue_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_recv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_stream_irecv_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_recv_enqueue_c::<A, 1> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpix_irecv_enqueue_c::<A, 1> as *const ()) },
     ]
 }

@@ -44,6 +44,7 @@ fn uniform<A: Abi>(
     let thread = thread::current();
     let element = if count > 0 { datatypes::size::<A>(thread, datatype) } else { 0 };
     let bytes = (count.max(0) as u64).wrapping_mul(element);
+    let handles = (datatype.bits(), op.map_or(0, Handle::bits));
     if let Out::Now(nonblocking) = out {
         let what = packed(operation, nonblocking, root);
         let calls = thread.collective_calls.load(Ordering::Relaxed);
@@ -51,6 +52,8 @@ fn uniform<A: Abi>(
             && thread.comm.load(Ordering::Relaxed) == comm.bits()
             && thread.collective.load(Ordering::Relaxed) == what
             && thread.collective_bytes.load(Ordering::Relaxed) == bytes
+            && thread.collective_type.load(Ordering::Relaxed) == handles.0
+            && thread.collective_op.load(Ordering::Relaxed) == handles.1
         {
             // SAFETY: cleared before the counter goes away; only this thread adds to it.
             let calls = unsafe { &*calls };
@@ -58,7 +61,7 @@ fn uniform<A: Abi>(
             return A::Comm::from_bits(thread.effective.load(Ordering::Relaxed));
         }
     }
-    guarded(|| slow::<A>(out, comm, operation, root, bytes, element, op));
+    guarded(|| slow::<A>(out, comm, operation, root, bytes, element, op, handles));
     world::effective::<A>(comm)
 }
 
@@ -76,6 +79,7 @@ fn slow<A: Abi>(
     bytes: u64,
     element: u64,
     op: Option<A::Op>,
+    handles: (u64, u64),
 ) -> Option<()> {
     let (thread, communicator) = comms::enter::<A>(comm)?;
     let commutative = op.is_none_or(commutes::<A>);
@@ -107,7 +111,7 @@ fn slow<A: Abi>(
                 nonblocking,
             };
             let what = packed(operation, nonblocking, root);
-            if !remember::<A>(thread, block, communicator, key, &call, what) {
+            if !remember::<A>(thread, block, communicator, key, &call, what, handles) {
                 expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
                     block.add(Kind::Collective, task, bytes, messages);
                 });
@@ -126,6 +130,7 @@ fn remember<A: Abi>(
     key: CollectiveKey,
     call: &Call,
     what: u64,
+    handles: (u64, u64),
 ) -> bool {
     let known = block.collectives.lock().get(&key);
     let calls = match known {
@@ -146,6 +151,8 @@ fn remember<A: Abi>(
     let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
     thread.collective.store(what, Ordering::Relaxed);
     thread.collective_bytes.store(key.bytes, Ordering::Relaxed);
+    thread.collective_type.store(handles.0, Ordering::Relaxed);
+    thread.collective_op.store(handles.1, Ordering::Relaxed);
     thread.collective_calls.store(address, Ordering::Relaxed);
     true
 }

@@ -6,6 +6,7 @@
 //! task up, add to two counters.
 
 pub mod collective;
+pub mod fast;
 pub mod later;
 pub mod neighbour;
 pub mod onesided;

@@ -5,46 +5,42 @@
 //! when the rows are gathered.
 
 use crate::abi::{Abi, Handle};
+use crate::attribute;
 use crate::counters;
 use crate::datatypes;
 use crate::pmpi::pmpi;
 use crate::record::guarded;
-use crate::thread;
+use crate::thread::{self, Thread};
 use crate::world;
 use libc::{c_int, c_void};
 use parking_lot::RwLock;
 use rw::matrix::Kind;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Task of each rank of a window's group.
-static WINDOWS: RwLock<Option<HashMap<u64, Arc<[u32]>>>> = RwLock::new(None);
+/// A window that was used: the task of each rank of its group.
+#[derive(Debug)]
+pub struct Window {
+    tasks: Box<[u32]>,
+}
+
+/// Pointers to windows live in thread caches; they are dropped only when the window is freed.
+struct Entry(*mut Window);
+// SAFETY: a window is only read through shared references.
+unsafe impl Send for Entry {}
+// SAFETY: as above.
+unsafe impl Sync for Entry {}
+
+static WINDOWS: RwLock<Option<HashMap<u64, Entry>>> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 
 /// Makes the keyval whose delete callback tells that a window is gone.
 pub fn start<A: Abi>() {
-    let mut keyval = -1;
-    let copy: unsafe extern "C" fn(
-        A::Win,
-        c_int,
-        *mut c_void,
-        *mut c_void,
-        *mut c_void,
-        *mut c_int,
-    ) -> c_int = crate::attribute::never_copied::<A::Win>;
-    let delete: unsafe extern "C" fn(A::Win, c_int, *mut c_void, *mut c_void) -> c_int =
-        deleted::<A>;
-    // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
-    let code = unsafe {
-        pmpi::<A>().win_create_keyval(
-            copy as usize,
-            delete as usize,
-            &raw mut keyval,
-            std::ptr::null_mut(),
-        )
-    };
-    if code == 0 {
+    let keyval = attribute::keyval::<A::Win>(deleted::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().win_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
         *WINDOWS.write() = Some(HashMap::new());
     }
@@ -56,16 +52,42 @@ unsafe extern "C" fn deleted<A: Abi>(
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    if let Some(windows) = WINDOWS.write().as_mut() {
-        windows.remove(&win.bits());
+    let bits = win.bits();
+    let entry = WINDOWS.write().as_mut().and_then(|windows| windows.remove(&bits));
+    if let Some(entry) = entry {
+        counters::for_each_thread(|thread| {
+            if thread.win.load(Ordering::Relaxed) == bits {
+                thread.win.store(0, Ordering::Relaxed);
+            }
+        });
+        // SAFETY: made by Box::into_raw in `add`, just taken out of the table, and cached by no
+        // thread any more; the standard forbids using a window while it is being freed.
+        drop(unsafe { Box::from_raw(entry.0) });
     }
     0
 }
 
-fn tasks<A: Abi>(win: A::Win) -> Option<Arc<[u32]>> {
-    if let Some(known) = WINDOWS.read().as_ref()?.get(&win.bits()) {
-        return Some(known.clone());
+/// The window's entry; no lock is taken while a thread stays with one window.
+#[inline]
+fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<&'static Window> {
+    if thread.win.load(Ordering::Relaxed) == win.bits() {
+        // SAFETY: cached pointers are cleared before their entry is dropped.
+        return Some(unsafe { &*thread.window.load(Ordering::Relaxed) });
     }
+    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(|entry| entry.0);
+    let window = match known {
+        Some(window) => window,
+        None => add::<A>(win)?,
+    };
+    thread.window.store(window, Ordering::Relaxed);
+    thread.win.store(win.bits(), Ordering::Relaxed);
+    // SAFETY: an entry of the table; the program is using the window, so it is not being freed.
+    Some(unsafe { &*window })
+}
+
+/// Makes the entry of a window: the ranks of its group as tasks.
+#[cold]
+fn add<A: Abi>(win: A::Win) -> Option<*mut Window> {
     let mpi = pmpi::<A>();
     let mut group = A::Group::from_bits(0);
     let mut world_group = A::Group::from_bits(0);
@@ -79,7 +101,7 @@ fn tasks<A: Abi>(win: A::Win) -> Option<Arc<[u32]>> {
         let _ = mpi.group_size(group, &raw mut size);
         let ranks: Vec<c_int> = (0..size).collect();
         tasks.resize(ranks.len(), A::UNDEFINED);
-        let world = world::effective::<A>(A::comm_world());
+        let world = world::tasks::<A>();
         if mpi.comm_group(world, &raw mut world_group) == 0 {
             let _ = mpi.group_translate_ranks(
                 group,
@@ -92,20 +114,26 @@ fn tasks<A: Abi>(win: A::Win) -> Option<Arc<[u32]>> {
         }
         let _ = mpi.group_free(&raw mut group);
     }
-    let tasks: Arc<[u32]> =
+    let tasks =
         tasks.into_iter().map(|t| u32::try_from(t).unwrap_or(crate::comms::OUTSIDE)).collect();
     let keyval = KEYVAL.load(Ordering::Acquire);
-    // SAFETY: a valid window and keyval; the value is never read.
-    if unsafe { mpi.win_set_attr(win, keyval, std::ptr::null_mut()) } == 0 {
-        WINDOWS.write().as_mut()?.insert(win.bits(), tasks.clone());
+    // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
+    if unsafe { mpi.win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
+        return None; // nobody would tell when it is freed
     }
-    Some(tasks)
+    let mut windows = WINDOWS.write();
+    let windows = windows.as_mut()?;
+    // Another thread may have been faster.
+    let entry = windows
+        .entry(win.bits())
+        .or_insert_with(|| Entry(Box::into_raw(Box::new(Window { tasks }))));
+    Some(entry.0)
 }
 
 fn target<A: Abi>(win: A::Win, rank: c_int) -> Option<u32> {
     // MPI_PROC_NULL is allowed and moves nothing.
     let rank = usize::try_from(rank).ok()?;
-    tasks::<A>(win)?.get(rank).copied()
+    find::<A>(thread::current(), win)?.tasks.get(rank).copied()
 }
 
 fn sent<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {

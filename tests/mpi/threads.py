@@ -1,0 +1,43 @@
+"""Counts under MPI_THREAD_MULTIPLE: 4 threads of every task, a million calls each, several runs."""
+
+import os
+import shlex
+import shutil
+
+import expected
+import stacks
+
+NP = 2
+THREADS = 4
+CALLS = 1_000_000
+RUNS = 10
+TIMEOUT = 1200
+
+
+def many_calls(tool, results, stack, work, calls=CALLS, runs=RUNS):
+    problem = stack.build("sendrecv_threads.c")
+    if problem:
+        results.add(f"{stack.name} compiles sendrecv_threads.c", [problem])
+        return
+    wanted = expected.ring(NP, 8, THREADS * calls)
+    seconds = 0.0
+    for run in range(runs):
+        store = os.path.join(work, f"threads-{stack.name}-{run}")
+        command = stack.launch(NP, {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
+                                    "RANKWEAVE_STORE": store},
+                               [stack.program("sendrecv_threads.c"), str(calls)])
+        outcome = stacks.execute(command, stack.environment(), TIMEOUT)
+        outcome.command = shlex.join(command)
+        seconds += outcome.seconds
+        problems = []
+        path = tool.stored(store)
+        if outcome.code != 0 or path is None:
+            problems.append(f"exit code {outcome.code}: {outcome.out[:200]} {outcome.err[:200]}")
+        else:
+            text = expected.difference(tool.matrix(path, "p2p"), wanted)
+            problems += [text] if text else []
+        shutil.rmtree(store, ignore_errors=True)
+        results.add(f"{stack.name} -n {NP} {THREADS} threads, {calls} calls each, run {run + 1}",
+                    problems, outcome)
+    print(f"{stack.name}: {runs} runs of {NP} tasks with {THREADS} threads and {calls} calls of "
+          f"MPI_Sendrecv each, {seconds:.0f} s")

@@ -1,0 +1,39 @@
+/* Reductions of the same number of bytes on one communicator, by turns: of ints and of doubles, with
+ * an operation that commutes and with one that does not. MPI libraries choose other algorithms for
+ * each, so that calls taken for one another would show in the matrix.
+ *
+ * usage: alternate WHICH CALLS     WHICH: any of i (ints), d (doubles), n (does not commute), f (a new
+ *                                  operation each time, every other one commuting), in turn
+ */
+#include "check.h"
+
+static void keep(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in; (void)inout; (void)count; (void)type;
+}
+
+int main(int argc, char **argv)
+{
+    static double in[16], out[16];
+    begin(&argc, &argv);
+    const char *which = argc > 1 ? argv[1] : "idn";
+    int calls = argc > 2 ? atoi(argv[2]) : 5;
+    MPI_Op ordered;
+    MPI_Op_create(keep, 0, &ordered);
+    for (int c = 0; c < calls; c++) {
+        for (const char *w = which; *w; w++) {
+            if (*w == 'i') OK(MPI_Allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+            if (*w == 'd') OK(MPI_Allreduce(in, out, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+            if (*w == 'n') OK(MPI_Allreduce(in, out, 4, MPI_INT, ordered, MPI_COMM_WORLD));
+            if (*w == 'f' || *w == 'F') {
+                /* The handle of the one before may come again. */
+                MPI_Op op;
+                MPI_Op_create(keep, *w == 'f', &op);
+                OK(MPI_Allreduce(in, out, 4, MPI_INT, op, MPI_COMM_WORLD));
+                MPI_Op_free(&op);
+            }
+        }
+    }
+    MPI_Op_free(&ordered);
+    return verdict("alternate");
+}
