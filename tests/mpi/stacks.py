@@ -256,6 +256,11 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    unable_truth = (
+        (None, None, PERSISTENT, "again", "fails or crashes now and then"),
+        (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",
+         "in_place", "complains about a truncated message"),
+    )
     prefix = os.path.join(CACHE, "mpi", "impi")
     compiler, fortran = "gcc", "gfortran"
     launcher = os.path.join(prefix, "bin", "mpiexec.hydra")

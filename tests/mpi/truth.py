@@ -158,7 +158,11 @@ class Launch:
                 without = self.attempt(part, with_tool=False)[0]
                 faults.append(f"{part[0].name}: " + (f"fails without the library: {without[0]}"
                                                      if without else found[0]))
-        return faults or [f"only together: {p}" for p in problems]
+        if faults:
+            return faults
+        without = self.attempt(wanted, with_tool=False)[0]
+        together = "only together" + (", without the library too" if without else "")
+        return [f"{together}: {p}" for p in problems]
 
     def attempt(self, wanted, with_tool=True):
         """One launch; what is wrong with it."""
