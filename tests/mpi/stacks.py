@@ -112,8 +112,8 @@ class Stack:
 
     def program(self, source):
         name = os.path.splitext(source)[0]
-        # What is named like a component of Open MPI is loaded as one.
-        suffix = ".so" if source.startswith("mca_") else ""
+        # What is named like a component of Open MPI, or a library, is loaded as one.
+        suffix = ".so" if source.startswith(("mca_", "lib")) else ""
         return os.path.join(TARGET, "mpi-tests", self.name, name + suffix)
 
     def build(self, source):
