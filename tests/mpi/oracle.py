@@ -182,4 +182,5 @@ def compare(results, stack, work):
             problems.append(f"{ran.out.strip()} {ran.err.strip()[:300]}")
     results.add(name, problems)
     if not problems:
-        print(f"{stack.name}: {compared} prototypes, {constants} constants and 12 widths agree with mpi.h", flush=True)
+        print(f"{stack.name}: {compared} prototypes, {constants} constants and 12 widths agree with "
+              "mpi.h", flush=True)
