@@ -1,4 +1,4 @@
-/* Handles of zero bits, which are no communicator and no datatype anywhere: MPI reports them, also
+/* Null handles, and handles of zero bits, which are no communicator and no datatype anywhere: MPI reports them, also
  * right after a communicator was freed. */
 #include "check.h"
 
@@ -24,6 +24,12 @@ int main(int argc, char **argv)
     char out = 1, in = 0;
     MPI_Comm comm;
     MPI_Datatype pair;
+    /* Errors are fatal everywhere but on this communicator. */
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    CHECK(MPI_Allreduce(&out, &in, 1, MPI_CHAR, MPI_OP_NULL, comm) != MPI_SUCCESS, "null operation");
+    CHECK(MPI_Bcast(&out, 1, MPI_DATATYPE_NULL, 0, comm) != MPI_SUCCESS, "null datatype");
+    OK(MPI_Comm_free(&comm));
     refused();
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Type_contiguous(2, MPI_CHAR, &pair));
