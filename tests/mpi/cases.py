@@ -87,9 +87,13 @@ def cases():
                           variables={"OMPI_MCA_io": "^ompio",
                                      "RANKWEAVE_COLLECTIVES": "model"}))
     found.append(Case("inside.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
-                      needs=("mca_inside.c",)))
+                      needs=("mca_io_romio_inside.c",)))
+    found.append(Case("helper.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
+                      needs=("libmpi_helper.c",)))
+    found.append(Case("null_handles.c", light=True, records=False))
     found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),
                       reorders=False))
+    found.append(Case("unseen.c", "partly", matrix=expected.pair, reorders=False, light=True))
     found.append(Case("sessions.c", matrix=expected.sessions, only=MPI4, reorders=False))
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))

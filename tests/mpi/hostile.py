@@ -153,7 +153,7 @@ def partly_seen(tool, results, stack, work):
         return
     store = os.path.join(work, "partly-seen")
     command_line = stack.launch(NP, {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store},
-                                [stack.program("unseen.c"), "partly"])
+                                [stack.program("unseen.c"), "alone"])
     outcome = stacks.execute(command_line, stack.environment(), 120)
     outcome.command = shlex.join(command_line)
     problems = []

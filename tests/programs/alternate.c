@@ -14,7 +14,7 @@ static void keep(void *in, void *inout, int *count, MPI_Datatype *type)
 
 int main(int argc, char **argv)
 {
-    static double in[16], out[16];
+    static double in[32768], out[32768];
     begin(&argc, &argv);
     const char *which = argc > 1 ? argv[1] : "idn";
     int calls = argc > 2 ? atoi(argv[2]) : 5;
@@ -22,14 +22,14 @@ int main(int argc, char **argv)
     MPI_Op_create(keep, 0, &ordered);
     for (int c = 0; c < calls; c++) {
         for (const char *w = which; *w; w++) {
-            if (*w == 'i') OK(MPI_Allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-            if (*w == 'd') OK(MPI_Allreduce(in, out, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-            if (*w == 'n') OK(MPI_Allreduce(in, out, 4, MPI_INT, ordered, MPI_COMM_WORLD));
+            if (*w == 'i') OK(MPI_Allreduce(in, out, 65536, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+            if (*w == 'd') OK(MPI_Allreduce(in, out, 32768, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+            if (*w == 'n') OK(MPI_Allreduce(in, out, 65536, MPI_INT, ordered, MPI_COMM_WORLD));
             if (*w == 'f' || *w == 'F') {
                 /* The handle of the one before may come again. */
                 MPI_Op op;
                 MPI_Op_create(keep, *w == 'f', &op);
-                OK(MPI_Allreduce(in, out, 4, MPI_INT, op, MPI_COMM_WORLD));
+                OK(MPI_Allreduce(in, out, 65536, MPI_INT, op, MPI_COMM_WORLD));
                 MPI_Op_free(&op);
             }
         }

@@ -1,4 +1,4 @@
-/* Calls from inside the MPI library: those of a component loaded by a call for files (mca_inside.c),
+/* Calls from inside the MPI library: those of a component loaded by a call for files (mca_io_romio_inside.c),
  * and those made while such a call runs (here by an error handler). None is the program's; its own
  * are five rings. */
 #include "check.h"
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     char path[4096] = {0};
     CHECK(readlink("/proc/self/exe", path, sizeof path - 20) > 0, "no path");
-    strcpy(strrchr(path, '/') + 1, "mca_inside.so");
+    strcpy(strrchr(path, '/') + 1, "mca_io_romio_inside.so");
 
     ring(100);
     MPI_Errhandler errhandler;

@@ -221,7 +221,7 @@ static void starts(const struct row *row) {
     MPI_Request_free(&request[1]);
 }
 
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
 static void partitioned(const struct row *row) {
     int k = row->index;
     const struct row *init = find("MPI_Psend_init"), *one = find("MPI_Pready");
@@ -488,7 +488,7 @@ static int run(const struct row *row) {
     case PREADY:
     case PREADY_RANGE:
     case PREADY_LIST:
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
         if (place.inter) return 0;
         partitioned(row);
         return 1;

@@ -11,6 +11,11 @@
 #include <mpi-ext.h>
 #endif
 
+/* Open MPI 5 has these parts of MPI-4.0 and says 3.1. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAVE_MPI_4 1
+#endif
+
 #define MAX_PEERS 16
 
 /* Counts or offsets of each peer, in every width that MPI knows. */

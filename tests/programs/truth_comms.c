@@ -6,7 +6,7 @@
 
 static MPI_Comm kept[4]; /* communicators that the one under test was made from */
 static int kept_count;
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
 static MPI_Session session = MPI_SESSION_NULL;
 #endif
 
@@ -74,7 +74,7 @@ static void bridge(MPI_Comm *comm) {
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : highest_odd, 5, comm);
 }
 
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
 static MPI_Group everybody(void) {
     MPI_Group group;
     if (session == MPI_SESSION_NULL) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
@@ -168,7 +168,7 @@ int make_place(const char *kind, struct place *place) {
         bridge(&base);
         MPI_Intercomm_merge(keep(base), rank % 2 == 0, &comm);
     }
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
     else if (IS("idup_with_info")) {
         MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -198,7 +198,7 @@ int make_place(const char *kind, struct place *place) {
 void free_place(struct place *place) {
     if (place->comm != MPI_COMM_WORLD) MPI_Comm_free(&place->comm);
     while (kept_count > 0) MPI_Comm_free(&kept[--kept_count]);
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI_4
     if (session != MPI_SESSION_NULL) MPI_Session_finalize(&session);
 #endif
 }

@@ -1,7 +1,8 @@
 /* MPI_Init goes past everything that stands before the MPI library, as it does under a tool that
  * wraps it, or through a handle of dlopen.
  *   unseen ring     all processes then communicate
- *   unseen partly   only tasks 0 and 1 make calls that can be seen */
+ *   unseen partly   only tasks 0 and 1 make calls that can be seen before the end
+ *   unseen alone    the same, and the end of the others passes by unseen too */
 #include "check.h"
 
 int main(int argc, char **argv)
@@ -25,6 +26,9 @@ int main(int argc, char **argv)
     if (world_rank == 0 && all == 0)
         printf("ok unseen\n");
     fflush(stdout);
-    MPI_Finalize();
+    if (argc > 1 && strcmp(argv[1], "alone") == 0 && world_rank > 1)
+        PMPI_Finalize();
+    else
+        MPI_Finalize();
     return all != 0;
 }

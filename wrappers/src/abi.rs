@@ -154,6 +154,7 @@ pub trait Abi: Copy + Send + Sync + 'static {
     fn datatype_null() -> Self::Datatype;
     fn uint64() -> Self::Datatype;
     fn op_max() -> Self::Op;
+    fn op_null() -> Self::Op;
     fn errors_return() -> Self::Errhandler;
     fn request_null() -> Self::Request;
     fn op_no_op() -> u64;
@@ -226,6 +227,9 @@ impl Abi for OpenMpi {
     fn op_max() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_op_max"))
     }
+    fn op_null() -> PointerHandle {
+        PointerHandle(library::object(c"ompi_mpi_op_null"))
+    }
     fn errors_return() -> PointerHandle {
         PointerHandle(library::object(c"ompi_mpi_errors_return"))
     }
@@ -295,6 +299,9 @@ impl Abi for Mpich {
     }
     fn op_max() -> IntHandle {
         IntHandle(0x5800_0001)
+    }
+    fn op_null() -> IntHandle {
+        IntHandle(0x1800_0000)
     }
     fn errors_return() -> IntHandle {
         IntHandle(0x5400_0001)
@@ -373,6 +380,9 @@ impl Abi for Standard {
     }
     fn op_max() -> PointerHandle {
         PointerHandle(0x23)
+    }
+    fn op_null() -> PointerHandle {
+        PointerHandle(0x20)
     }
     fn errors_return() -> PointerHandle {
         PointerHandle(0x143)

@@ -268,7 +268,7 @@ impl Drop for Leaving {
 
 fn drop_caches(thread: &Thread, bits: u64) {
     if thread.comm.load(Ordering::Relaxed) == bits {
-        thread.comm.store(0, Ordering::Relaxed);
+        thread.forget_communicator();
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }
@@ -283,7 +283,7 @@ pub fn forget_reductions() {
 /// Forgets everything that threads have cached: recording stops or the world changes.
 pub fn drop_all_caches() {
     counters::for_each_thread(|thread| {
-        thread.comm.store(0, Ordering::Relaxed);
+        thread.forget_communicator();
         crate::datatypes::drop_all(thread);
         thread.win.store(0, Ordering::Relaxed);
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);

@@ -182,7 +182,7 @@ fn released_at_thread_end(block: &'static Block) -> bool {
         block.owner.store(std::ptr::null_mut(), Ordering::Release);
         // Destructors of other keys may still send: they take a block anew.
         let thread = thread::current();
-        thread.comm.store(0, Ordering::Relaxed);
+        thread.forget_communicator();
         thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
         block.in_use.store(false, Ordering::Release);

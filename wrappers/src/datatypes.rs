@@ -72,7 +72,10 @@ fn drop_from(thread: &Thread, bits: u64) {
     if thread.collective_type.load(Ordering::Relaxed) == bits {
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
-    let slots = thread.datatypes.iter().map(|(known, _)| known).chain([&thread.datatype]);
+    if thread.datatype.load(Ordering::Relaxed) == bits {
+        thread.forget_datatype();
+    }
+    let slots = thread.datatypes.iter().map(|(known, _)| known);
     for known in slots.filter(|known| known.load(Ordering::Relaxed) == bits) {
         known.store(0, Ordering::Relaxed);
     }
@@ -80,7 +83,8 @@ fn drop_from(thread: &Thread, bits: u64) {
 
 /// Makes a thread forget all datatypes.
 pub fn drop_all(thread: &Thread) {
-    for known in thread.datatypes.iter().map(|(known, _)| known).chain([&thread.datatype]) {
+    thread.forget_datatype();
+    for (known, _) in &thread.datatypes {
         known.store(0, Ordering::Relaxed);
     }
 }

@@ -32,7 +32,7 @@ impl Inside {
         thread.inside.store(depth + 1, Ordering::Relaxed);
         if depth == 0 {
             // What the fast paths look at goes, so that they need not ask for the depth.
-            thread.comm.store(0, Ordering::Relaxed);
+            thread.forget_communicator();
             thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
             thread.held.store(thread.block.load(Ordering::Relaxed), Ordering::Relaxed);
             thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -72,12 +72,13 @@ pub fn redirect() {
 /// Objects loaded since the process began, when [`objects_that_call_mpi`] last looked.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an object of this file name belongs to an MPI library and to nobody else.
-fn is_part_of_mpi(path: &CStr) -> bool {
+/// Whether an object of this file name is ROMIO as a part of an MPI library. Other names tell nothing:
+/// a program's own library may be called libmpi_something, and what MPI libraries have beside libmpi
+/// are bindings for other languages, through which the program calls.
+fn is_romio(path: &CStr) -> bool {
     let bytes = path.to_bytes();
     let name = bytes.rsplit(|&b| b == b'/').next().unwrap_or_default();
-    let starts = |prefix: &str| name.starts_with(prefix.as_bytes());
-    starts("mca_") || starts("libmpi") || starts("libpmpi") || starts("libromio")
+    ["mca_io_romio", "libromio"].iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
 /// Mapped objects of the MPI library that refer to functions this library may stand in front of.
@@ -85,6 +86,8 @@ fn objects_that_call_mpi() -> Vec<Object> {
     struct Found {
         objects: Vec<Object>,
         loaded: u64,
+        /// Where the object with the MPI functions themselves is mapped.
+        libmpi: Option<usize>,
     }
     unsafe extern "C" fn visit(
         info: *mut libc::dl_phdr_info,
@@ -100,7 +103,13 @@ fn objects_that_call_mpi() -> Vec<Object> {
             }
             // Every call of the callback is told the same number.
             LOADED.store(info.dlpi_adds, Ordering::Relaxed);
-            if info.dlpi_name.is_null() || !is_part_of_mpi(CStr::from_ptr(info.dlpi_name)) {
+            if info.dlpi_name.is_null() {
+                return 0;
+            }
+            let name = CStr::from_ptr(info.dlpi_name);
+            // The program itself has no name here: with MPI linked into it nothing is to be seen.
+            let libmpi = !name.is_empty() && found.libmpi == Some(info.dlpi_addr as usize);
+            if !libmpi && !is_romio(name) {
                 return 0;
             }
             if let Some(object) = Object::of(info)
@@ -111,7 +120,9 @@ fn objects_that_call_mpi() -> Vec<Object> {
         }
         0
     }
-    let mut found = Found { objects: Vec::new(), loaded: LOADED.load(Ordering::Relaxed) };
+    let libmpi = library::base_of(library::symbol(c"PMPI_Init"));
+    let loaded = LOADED.load(Ordering::Relaxed);
+    let mut found = Found { objects: Vec::new(), loaded, libmpi };
     // SAFETY: the callback matches and the data outlives the call. No loader function is called
     // while the loader's lock is held.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
@@ -222,7 +233,7 @@ impl Object {
 
     /// Whether the object has Fortran or C++ bindings in it, which are the program's way in.
     fn has_bindings(&self, handle: *mut c_void) -> bool {
-        [c"mpi_send_", c"mpi_send", c"MPI_SEND", c"_ZN3MPI4CommC2Ev"].iter().any(|name| {
+        [c"mpi_send_", c"mpi_send", c"MPI_SEND", c"_ZN3MPI4InitEv"].iter().any(|name| {
             // SAFETY: an open handle and a C string.
             let address = unsafe { libc::dlsym(handle, name.as_ptr()) } as usize;
             address != 0 && library::base_of(address) == Some(self.base)
@@ -274,16 +285,16 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     #[test]
-    fn parts_of_an_mpi_library_are_known_by_their_names() {
-        for (path, part) in [
+    fn only_romio_is_known_by_its_name() {
+        for (path, romio) in [
             (c"/usr/lib/openmpi3/mca_io_romio321.so", true),
-            (c"/usr/lib/libmpich.so.12", true),
-            (c"libmpi.so.40", true),
-            (c"/home/me/libcompute_mpi.so", false),
-            (c"/opt/libmpi/libhdf5.so", false),
+            (c"/usr/lib/libmpichcxx.so.12", false),
+            (c"/usr/lib/libmpi_java.so.40", false),
+            (c"/home/me/libmpi_helper.so", false),
+            (c"/opt/mca_io_romio/libhdf5.so", false),
             (c"", false),
         ] {
-            assert_eq!(is_part_of_mpi(path), part, "{path:?}");
+            assert_eq!(is_romio(path), romio, "{path:?}");
         }
     }
 

@@ -44,7 +44,7 @@ static JOB: Mutex<Option<Job>> = Mutex::new(None);
 /// How long to wait for the other processes at the start.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The same at the end of a job whose start was not seen.
-const PATIENCE_AT_END: Duration = Duration::from_secs(30);
+const PATIENCE_AT_END: Duration = Duration::from_secs(10);
 
 /// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
 pub fn init_seen() {

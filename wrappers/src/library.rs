@@ -129,6 +129,13 @@ fn is_mpich(library: &Library) -> bool {
         version(text.as_mut_ptr().cast(), &raw mut length);
     }
     let text = String::from_utf8_lossy(&text).to_ascii_uppercase();
+    // Layers over another MPI may report its name, but have handles of their own.
+    if ["MPITRAMPOLINE", "MPIWRAPPER", "MUKAUTUVA"].iter().any(|n| text.contains(n))
+        || lookup(library, c"MPITRAMPOLINE_COMM_WORLD") != 0
+        || lookup(library, c"mpitrampoline_version_major") != 0
+    {
+        return false;
+    }
     ["MPICH", "MVAPICH", "INTEL(R) MPI", "CRAY", "PARASTATION"].iter().any(|n| text.contains(n))
 }
 

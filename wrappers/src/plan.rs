@@ -108,6 +108,17 @@ pub fn program_hash() -> u64 {
     })
 }
 
+/// Says so if another tool takes calls before they get to this library.
+fn overtaken() -> bool {
+    let Some(tool) = crate::visible::overtaken() else { return false };
+    message::line(&format!(
+        "{tool} takes MPI calls before they get here and hands them past this library: they are not \
+         recorded, and the ranks are left alone; try: start the job with `rankweave run`, or this \
+         library as the first in LD_PRELOAD"
+    ));
+    true
+}
+
 /// Decides what this launch does.
 pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan, Keeper) {
     for error in &crate::config::settings().1 {
@@ -146,6 +157,10 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     };
     let reorders =
         settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
+    if overtaken() {
+        keeper.decision = "left alone: another tool takes calls before".into();
+        return (plan, keeper);
+    }
     if reorders && !alike.complete {
         message::line(
             "the program loads its MPI library by itself and some of its calls pass by unseen; \

@@ -153,6 +153,11 @@ pub fn of_c_name(name: &std::ffi::CStr) -> Option<usize> {
     (0..C_COUNT).find(|&index| real_name(index, false).to_bytes()[1..] == *name.to_bytes())
 }
 
+/// True if a C entry point stands for the function of this profiling name.
+pub fn wraps(profiling: &[u8]) -> bool {
+    (0..C_COUNT).any(|index| real_name(index, false).to_bytes() == profiling)
+}
+
 /// True if MPI-3.1 has the function of an entry point.
 pub fn in_mpi_3_1(index: usize) -> bool {
     if index < C_COUNT {

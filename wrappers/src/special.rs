@@ -53,6 +53,17 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
     code
 }
 
+/// `MPI_Finalize`. In a job whose MPI_Init passed by unseen, a process that made no call to be recorded
+/// takes part in the gathering at least.
+pub unsafe extern "C-unwind" fn finalize<A: Abi>() -> c_int {
+    job::start_late();
+    // SAFETY: the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn() -> c_int = slots::next(index::MPI_FINALIZE);
+        next()
+    }
+}
+
 /// An attribute of the world: those the program set are on the replacement, the predefined ones
 /// (MPI_TAG_UB, MPI_UNIVERSE_SIZE, …) may be on the true world only.
 unsafe fn get_attr<A: Abi>(

@@ -8,7 +8,7 @@ use crate::comms::Communicator;
 use crate::counters::{Block, Cell};
 use crate::record::onesided::Window;
 use std::arch::{asm, global_asm};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Bytes reserved per thread; [`Thread`] must fit.
 const SIZE: usize = 320;
@@ -71,6 +71,23 @@ pub struct Thread {
 
 const _: () = assert!(size_of::<Thread>() <= SIZE);
 
+impl Thread {
+    /// Back to no communicator. A program may pass a handle of zero bits, which then matches: it has no
+    /// ranks, and is passed on as it is.
+    pub fn forget_communicator(&self) {
+        self.comm.store(0, Ordering::Relaxed);
+        self.size.store(0, Ordering::Relaxed);
+        self.effective.store(0, Ordering::Relaxed);
+        self.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Back to no datatype, as [`Self::forget_communicator`].
+    pub fn forget_datatype(&self) {
+        self.datatype.store(0, Ordering::Relaxed);
+        self.datatype_size.store(0, Ordering::Relaxed);
+    }
+}
+
 /// The calling thread's state.
 #[inline(always)]
 pub fn current() -> &'static Thread {
@@ -93,7 +110,6 @@ pub fn current() -> &'static Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering;
 
     #[test]
     fn each_thread_has_its_own_zeroed_state() {

@@ -58,10 +58,20 @@ pub fn excess() -> Option<&'static str> {
     (1..table.count).find(lacking).and_then(|i| table.name(i).to_str().ok())
 }
 
+/// The file of another tool that comes before this library and takes calls which this one wraps. A
+/// PMPI tool hands them to `PMPI_X`, past this library.
+pub fn overtaken() -> Option<String> {
+    let program = || references::program_profiles().then(|| "the program itself".to_string());
+    Symbols::own()?.overtaken().or_else(program)
+}
+
 /// True if every function of the MPI library that this library wraps is seen by it: none is hidden
-/// that the library turned out to have.
+/// that the library turned out to have, none is taken by another tool before.
 pub fn complete() -> bool {
     let Some(table) = Symbols::own() else { return true };
+    if overtaken().is_some() {
+        return false;
+    }
     let has = |real: String| std::ffi::CString::new(real).is_ok_and(|n| library::symbol(&n) != 0);
     table.hidden().filter_map(|name| name.to_str().ok()).all(|name| {
         if let Some(rest) = name.strip_prefix("MPI_") {
@@ -172,6 +182,23 @@ impl Symbols {
             let function = symbol.st_info & 0xf == 2 && symbol.st_shndx != 0;
             if function { slots::at(self.base + symbol.st_value as usize) } else { None }
         }
+    }
+
+    /// File of another object that defines one of this library's entry points and comes before it.
+    fn overtaken(&self) -> Option<String> {
+        // SAFETY: no preconditions.
+        let program = unsafe { libc::getauxval(libc::AT_ENTRY) } as usize;
+        (1..self.count).filter(|&i| self.entry(i).is_some()).find_map(|i| {
+            // SAFETY: the index is below the count; dlsym has no requirement but a C string.
+            let (own, first) = unsafe {
+                let own = self.base + (*self.symbols.add(i)).st_value as usize;
+                (own, libc::dlsym(libc::RTLD_DEFAULT, self.name(i).as_ptr()) as usize)
+            };
+            // An executable that takes a function's address may stand for it itself, without
+            // defining it; what is linked into the program is looked for by other means.
+            let file = || library::file_of(first as *mut c_void);
+            (first != 0 && first != own && !library::same_object(first, program)).then(file)
+        })
     }
 
     /// What `rankweave run` says of the C entry points, if it says it to this library.

@@ -99,9 +99,7 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => finding(
                 Level::Note,
                 "preload-tool",
-                format!(
-                    "{entry} wraps MPI calls, too; it comes first and hands them on to this library"
-                ),
+                format!("{entry} wraps MPI calls, too; it gets them behind this library"),
             ),
             Some(_) => finding(
                 Level::Note,

@@ -4,6 +4,7 @@ use super::checks::finding;
 use super::diagnosis::{Diagnosed, Diagnosis, Finding, Level};
 use crate::cli::inspect::{Closure, Family, Image, Mpi, Program};
 use crate::cli::run::{self, Launcher};
+use crate::options::is_c_function;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -152,6 +153,27 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
         }
     }
     privileges(path, found);
+    let own: Vec<&str> = image
+        .undefined
+        .iter()
+        .map(|symbol| symbol.name.as_str())
+        .filter(|name| name.strip_prefix('P').is_some_and(|n| is_c_function(n.as_bytes())))
+        .collect();
+    if !own.is_empty() {
+        found.push(
+            finding(
+                Level::Warning,
+                "profiles-itself",
+                format!(
+                    "the program has a profiling layer linked in and calls {} such as {}: these \
+                     calls are not recorded, and its ranks are left alone",
+                    own.len(),
+                    own[0]
+                ),
+            )
+            .advise("linking it without that layer"),
+        );
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if program.mpi.is_none() {
         found.push(match interpreter_of(&name) {

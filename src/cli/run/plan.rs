@@ -1,7 +1,9 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
 use super::launcher::{Found, Launcher};
+use crate::cli::inspect::Image;
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::is_c_function;
 use std::path::Path;
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -35,7 +37,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Plans a launch. `variables` are the settings to pass on; `environment` looks a variable of this
-/// process up: what is preloaded already stays, with the library behind it.
+/// process up: what is preloaded already stays.
 pub fn plan(
     found: &Found,
     command: &[String],
@@ -62,13 +64,22 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What is preloaded already, then the library.
+/// What is preloaded already with the library: in front of other tools that wrap MPI calls, because
+/// those call `PMPI_X` and nothing behind them sees the call; behind everything else, some of which
+/// has to come first (sanitizers).
 fn joined(before: Option<String>, library: &str) -> String {
-    match before {
-        Some(before) if before.split([':', ' ']).any(|entry| entry == library) => before,
-        Some(before) => format!("{before}:{library}"),
-        None => library.to_string(),
-    }
+    let Some(before) = before else { return library.to_string() };
+    let mut entries: Vec<&str> =
+        before.split([':', ' ']).filter(|entry| !entry.is_empty() && *entry != library).collect();
+    let place = entries.iter().position(|entry| wraps_mpi(entry)).unwrap_or(entries.len());
+    entries.insert(place, library);
+    entries.join(":")
+}
+
+/// True for a library that defines MPI functions.
+fn wraps_mpi(entry: &str) -> bool {
+    Image::read(Path::new(entry))
+        .is_ok_and(|image| image.offered.iter().any(|name| is_c_function(name.as_bytes())))
 }
 
 /// `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.

@@ -2,6 +2,7 @@
 
 use super::on_grid::on_grid;
 use super::other::{lower_largest, lower_links, value};
+use super::structure::{by_cycles, is_regular};
 use super::symmetry::align_tree;
 use super::{Effort, Prepared, polish};
 use crate::error::Result;
@@ -29,12 +30,26 @@ impl Mapper for Auto {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let given = Outcome::new(problem, problem.identity_places()).with("chosen", "given order");
+        let given =
+            || Outcome::new(problem, problem.identity_places()).with("chosen", "given order");
         if problem.tasks() < 2 || problem.graph().edges() == 0 {
-            return Ok(given);
+            return Ok(given());
         }
-        let prepared = Prepared::new(problem);
-        let best = by_hops(&prepared, budget).unwrap_or_else(|| given.clone());
+        let search = || {
+            let prepared = Prepared::new(problem);
+            let best = by_hops(&prepared, budget);
+            (prepared, best)
+        };
+        // Judging the given order walks all over memory; a second thread can do it meanwhile.
+        let (given, (prepared, best)) = match budget.threads() > 1 && problem.tasks() >= 65_536 {
+            false => (given(), search()),
+            true => std::thread::scope(|scope| {
+                let beside = scope.spawn(given);
+                let found = search();
+                (beside.join().unwrap_or_else(|_| given()), found)
+            }),
+        };
+        let best = best.unwrap_or_else(|| given.clone());
         match problem.objective() {
             Objective::HopBytes | Objective::SumCom => {
                 Ok(if best.hop_bytes < given.hop_bytes { best } else { given })
@@ -47,24 +62,28 @@ impl Mapper for Auto {
 /// The best answer in hops, weighted as the graph of the problem is.
 fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     let problem = prepared.problem;
-    let effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
-    let mut first: Option<Candidate> = None;
-    let mut lowest = i128::MAX;
-    for mut candidate in candidates(prepared, &effort, budget) {
-        prepared.honour_fixed(&mut candidate.place_of);
-        let cost = prepared.cost(&candidate.place_of);
-        if cost < lowest {
-            lowest = cost;
-            first = Some(candidate);
+    let mut effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
+    let mut list: Vec<(i128, Candidate)> = candidates(prepared, &mut effort, budget)
+        .into_iter()
+        .map(|mut candidate| {
+            prepared.honour_fixed(&mut candidate.place_of);
+            (prepared.cost(&candidate.place_of), candidate)
+        })
+        .collect();
+    list.sort_by_key(|(cost, _)| *cost);
+    let lowest = list.first()?.0;
+    // Those that local search could still turn round.
+    list.retain(|(cost, _)| *cost <= lowest + lowest / 50);
+    list.truncate(effort.polished);
+    let polished = list.into_iter().map(|(cost, candidate)| {
+        if cost == prepared.least() {
+            return (cost, candidate);
         }
-    }
-    let first = first?;
-    let best = if lowest == prepared.least() {
-        first.place_of
-    } else {
-        polish(prepared, first.place_of, &effort, budget)
-    };
-    Some(Outcome::new(problem, prepared.by_task(best)).with("chosen", first.name))
+        let place_of = polish(prepared, candidate.place_of, &effort, budget);
+        (prepared.cost(&place_of), Candidate { place_of, ..candidate })
+    });
+    let (_, best) = polished.min_by_key(|(cost, _)| *cost)?;
+    Some(Outcome::new(problem, prepared.by_task(best.place_of)).with("chosen", best.name))
 }
 
 /// The best of the given order, the hop-bytes answer and what the objective's own search makes.
@@ -122,7 +141,7 @@ fn best_for_objective(
     best
 }
 
-fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> Vec<Candidate> {
+fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget) -> Vec<Candidate> {
     let mut list = Vec::new();
     let problem = prepared.problem;
     let full = problem.places().len() == prepared.graph.len();
@@ -143,26 +162,41 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &Effort, budget: &Budget) -> 
             return list;
         }
     }
-    if let Some(tree) = &prepared.tree {
-        let mut bisector = Bisector::new(effort.bisect, budget);
-        let (graph, rng) = (&prepared.graph, &prepared.rng);
-        let mut sorted = multisect(graph, tree, &mut bisector, rng);
-        align_tree(prepared, tree, &mut sorted);
-        let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
-        list.push(Candidate { name: "multisection", place_of });
+    let mut graphs = Vec::new();
+    if list.is_empty() && is_regular(&prepared.graph) {
+        graphs.extend(by_cycles(&prepared.graph).map(|graph| ("blocks by cycles", graph)));
+        // With blocks found, or without a tree, one start is as good as several.
+        if graphs.is_empty() && prepared.tree.is_some() {
+            *effort = effort.for_regular();
+        }
     }
-    if prepared.tree.is_none() {
-        let grid = problem.grid();
-        let halves = match &grid {
-            Some((grid, points)) => Halves::Grid(grid, points),
-            None => Halves::Distances,
-        };
+    let starts = effort.polished.max(1) as u64;
+    let graphs = graphs.iter().map(|(name, graph)| (*name, graph, 0));
+    let own = (0..starts).map(|start| ("", &prepared.graph, start));
+    for (name, graph, start) in graphs.chain(own) {
         let mut bisector = Bisector::new(effort.bisect, budget);
-        let (graph, rng) = (&prepared.graph, &prepared.rng);
-        let place_of = with_distance!(&prepared.lookup, d => {
-            dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
-        });
-        list.push(Candidate { name: "dual recursive bisection", place_of });
+        let rng = &match start {
+            0 => prepared.rng.clone(),
+            _ => prepared.rng.fork(0x57a7 + start),
+        };
+        if let Some(tree) = &prepared.tree {
+            let mut sorted = multisect(graph, tree, &mut bisector, rng);
+            align_tree(prepared, tree, &mut sorted);
+            let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
+            let name = if name.is_empty() { "multisection" } else { name };
+            list.push(Candidate { name, place_of });
+        } else {
+            let grid = problem.grid();
+            let halves = match &grid {
+                Some((grid, points)) => Halves::Grid(grid, points),
+                None => Halves::Distances,
+            };
+            let place_of = with_distance!(&prepared.lookup, d => {
+                dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
+            });
+            let name = if name.is_empty() { "dual recursive bisection" } else { name };
+            list.push(Candidate { name, place_of });
+        }
     }
     if list.is_empty() {
         let place_of = prepared.by_vertex(problem.identity_places());

@@ -11,11 +11,19 @@ pub(crate) struct Effort {
     pub(crate) anneal_steps: u64,
     /// Deltas that greedy swapping may compute.
     pub(crate) swap_evaluations: u64,
+    /// Candidates that are refined.
+    pub(crate) polished: usize,
     /// Proposals of the search for less congestion.
     pub(crate) congestion_steps: u64,
 }
 
 impl Effort {
+    /// More annealing for regular patterns that are no grids: single moves rarely lead off their
+    /// plateaus of equal cuts, and they are small next to what the presets allow.
+    pub(crate) fn for_regular(self) -> Self {
+        Effort { anneal_steps: 12 * self.anneal_steps, ..self }
+    }
+
     /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
     pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
         let n = tasks as u64;
@@ -36,6 +44,7 @@ impl Effort {
                     },
                     anneal_steps: 0,
                     swap_evaluations: 200 * n,
+                    polished: 1,
                     congestion_steps: 50 * n,
                 }
             }
@@ -43,18 +52,20 @@ impl Effort {
                 bisect: if n <= 8192 { bisect(3, 4, 4, 3) } else { bisect(1, 4, 3, 1) },
                 anneal_steps: match (tree, n) {
                     (true, 0..=8192) => 200_000 + 100 * n,
-                    (false, 0..=1024) => 6000 * n,
+                    (false, 0..=1024) => (16_000 * n).min(8_000_000),
                     (false, 0..=8192) => 2_000_000 + 4000 * n,
                     (_, 0..=65_536) => 30 * n,
                     _ => 0,
                 },
                 swap_evaluations: 1000 * n,
+                polished: 1,
                 congestion_steps: 200 * n.min(65_536),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
                 anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
+                polished: 1,
                 congestion_steps: 2000 * n.min(65_536),
             },
         }

@@ -3,10 +3,12 @@
 mod auto;
 mod choose;
 mod effort;
+mod in_groups;
 mod on_grid;
 mod other;
 mod polish;
 mod prepared;
+mod structure;
 mod symmetry;
 
 pub use auto::Auto;

@@ -1,9 +1,10 @@
 //! Local search on a candidate with the fastest distance there is for the topology.
 
+use super::in_groups::{self, swap_in_groups};
 use super::{Effort, Prepared};
 use crate::mapping::Budget;
 use crate::mapping::refinement::{
-    Annealing, ListNear, Near, Placement, TreeNear, anneal, cost, swap_search,
+    Annealing, ListNear, Near, Placement, TreeNear, anneal, cost, swap_search, swap_search_from,
 };
 use crate::mapping::work::{Distance, Lookup, with_distance};
 
@@ -65,15 +66,23 @@ fn run<D: Distance, N: Near>(
     prepared: &Prepared<'_, '_>,
     d: &D,
     near: &N,
-    place_of: Vec<u32>,
+    mut place_of: Vec<u32>,
     effort: &Effort,
     budget: &Budget,
 ) -> Vec<u32> {
     let places = prepared.problem.places().len();
     let graph = &prepared.graph;
-    let mut placement = Placement::new(place_of, places);
     let evaluations = effort.swap_evaluations;
-    swap_search(graph, d, near, &prepared.pinned, &mut placement, evaluations, budget);
+    let awake = match &prepared.all {
+        Some(tree) if graph.len() >= in_groups::FROM => {
+            swap_in_groups(prepared, tree, &mut place_of, evaluations, budget)
+        }
+        _ => None,
+    };
+    let awake = awake.unwrap_or_else(|| vec![true; graph.len()]);
+    let mut placement = Placement::new(place_of, places);
+    let pinned = &prepared.pinned;
+    swap_search_from(graph, d, near, pinned, &mut placement, awake, evaluations, budget);
     if effort.anneal_steps == 0 {
         return placement.place_of;
     }

@@ -11,5 +11,5 @@ pub(crate) use anneal::{Annealing, anneal};
 pub(crate) use congestion::{Links, lower_congestion};
 pub(crate) use fm::{Bisection, Fm, FmLimits};
 pub(crate) use near::{ListNear, Near, TreeNear};
-pub(crate) use placement::{Placement, cost};
-pub(crate) use swap::swap_search;
+pub(crate) use placement::{EMPTY, Placement, cost};
+pub(crate) use swap::{swap_search, swap_search_from};

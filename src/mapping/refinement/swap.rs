@@ -16,14 +16,31 @@ pub(crate) fn swap_search<D: Distance, N: Near>(
     near: &N,
     pinned: &[bool],
     placement: &mut Placement,
+    evaluations: u64,
+    budget: &Budget,
+) -> i128 {
+    let awake = vec![true; graph.len()];
+    swap_search_from(graph, d, near, pinned, placement, awake, evaluations, budget)
+}
+
+/// As [`swap_search`]; only tasks that are `awake` are looked at, until their surroundings change.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn swap_search_from<D: Distance, N: Near>(
+    graph: &Csr,
+    d: &D,
+    near: &N,
+    pinned: &[bool],
+    placement: &mut Placement,
+    awake: Vec<bool>,
     mut evaluations: u64,
     budget: &Budget,
 ) -> i128 {
     let n = graph.len();
     let is_pinned = |t: usize| pinned.get(t).copied().unwrap_or(false);
     let mut gained = 0i128;
-    let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
-    let mut queued = vec![true; n];
+    let mut queue: std::collections::VecDeque<u32> =
+        (0..n as u32).filter(|&t| awake[t as usize]).collect();
+    let mut queued = awake;
     let mut since_check = 0u32;
     let mut tried: Vec<*const u32> = Vec::new();
     while let Some(u) = queue.pop_front() {

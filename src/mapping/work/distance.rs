@@ -22,6 +22,17 @@ pub(crate) struct TreeDistance {
     distance_of: Box<[i64; 65]>,
 }
 
+impl TreeDistance {
+    /// For the places in `tree`, which are numbered from 0 without gaps.
+    pub(crate) fn new(tree: &TreePlaces) -> Self {
+        let mut codes = vec![0u64; tree.order.len()];
+        for (&place, &code) in tree.order.iter().zip(&tree.codes) {
+            codes[place as usize] = code;
+        }
+        TreeDistance { codes, distance_of: Box::new(tree.distance_of) }
+    }
+}
+
 impl Distance for TreeDistance {
     #[inline(always)]
     fn between(&self, a: u32, b: u32) -> i64 {
@@ -135,11 +146,7 @@ pub(crate) fn lookup<'a, 'b>(
 ) -> Lookup<'a, 'b> {
     let places = problem.places();
     if let Some(tree) = tree {
-        let mut codes = vec![0u64; places.len()];
-        for (&place, &code) in tree.order.iter().zip(&tree.codes) {
-            codes[place as usize] = code;
-        }
-        return Lookup::Tree(TreeDistance { codes, distance_of: Box::new(tree.distance_of) });
+        return Lookup::Tree(TreeDistance::new(tree));
     }
     if places.len() > TABLE_LIMIT_GRID
         && let Some(grid) = GridDistance::new(problem, scale)

@@ -10,7 +10,7 @@ mod thin;
 mod tree_places;
 
 pub(crate) use csr::{Csr, Scale};
-pub(crate) use distance::{Distance, Lookup, lookup, with_distance};
+pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance};
 pub(crate) use heap::GainHeap;
 pub(crate) use locality::{breadth_first_order, visiting_order};
 pub(crate) use maxima::Maxima;

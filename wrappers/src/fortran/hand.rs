@@ -44,6 +44,17 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi, const B: usize>(
     }
 }
 
+/// `MPI_Finalize`
+pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: P) {
+    job::start_late();
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P) =
+            slots::next(slots::fortran(B, const { number("mpi_finalize") }));
+        next(ierror);
+    }
+}
+
 /// The world's attributes: on the replacement, else (predefined ones) on the true world.
 unsafe fn get_attr<A: Abi>(entry: usize, on: P, keyval: P, value: P, flag: P, ierror: P) {
     // SAFETY: as above; `flag` is a LOGICAL, false is 0 in every compiler MPI supports.

@@ -24,6 +24,7 @@ pub mod index {
         MPI_COMM_CREATE_KEYVAL = "MPI_Comm_create_keyval";
         MPI_KEYVAL_CREATE = "MPI_Keyval_create";
         MPI_GROUP_FROM_SESSION_PSET = "MPI_Group_from_session_pset";
+        MPI_FINALIZE = "MPI_Finalize";
         MPI_SESSION_INIT = "MPI_Session_init";
         MPI_SESSION_FINALIZE = "MPI_Session_finalize";
         MPI_COMM_CREATE_FROM_GROUP = "MPI_Comm_create_from_group";

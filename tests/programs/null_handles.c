@@ -1,0 +1,44 @@
+/* Null handles, and handles of zero bits, which are no communicator and no datatype anywhere: MPI reports them, also
+ * right after a communicator was freed. */
+#include "check.h"
+
+static void refused(void)
+{
+    MPI_Comm none;
+    MPI_Datatype nothing;
+    char byte = 0;
+    memset(&none, 0, sizeof none);
+    memset(&nothing, 0, sizeof nothing);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Send(&byte, 1, MPI_CHAR, 0, 9, none) != MPI_SUCCESS, "no communicator");
+    CHECK(MPI_Send(&byte, 1, MPI_CHAR, 0, 9, MPI_COMM_NULL) != MPI_SUCCESS, "null communicator");
+    CHECK(MPI_Send(&byte, 1, nothing, 0, 9, MPI_COMM_SELF) != MPI_SUCCESS, "no datatype");
+    CHECK(MPI_Send(&byte, 1, MPI_DATATYPE_NULL, 0, 9, MPI_COMM_SELF) != MPI_SUCCESS,
+          "null datatype");
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    char out = 1, in = 0;
+    MPI_Comm comm;
+    MPI_Datatype pair;
+    /* Errors are fatal everywhere but on this communicator. */
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    CHECK(MPI_Allreduce(&out, &in, 1, MPI_CHAR, MPI_OP_NULL, comm) != MPI_SUCCESS, "null operation");
+    CHECK(MPI_Bcast(&out, 1, MPI_DATATYPE_NULL, 0, comm) != MPI_SUCCESS, "null datatype");
+    OK(MPI_Comm_free(&comm));
+    refused();
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Type_contiguous(2, MPI_CHAR, &pair));
+    OK(MPI_Type_commit(&pair));
+    OK(MPI_Sendrecv(&out, 1, MPI_CHAR, (world_rank + 1) % world_size, 1, &in, 1, MPI_CHAR,
+                    (world_rank + world_size - 1) % world_size, 1, comm, MPI_STATUS_IGNORE));
+    OK(MPI_Send(&out, 1, pair, MPI_PROC_NULL, 1, comm));
+    OK(MPI_Type_free(&pair));
+    OK(MPI_Comm_free(&comm));
+    refused();
+    return verdict("null_handles");
+}
