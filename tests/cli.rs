@@ -340,7 +340,15 @@ fn exit_codes_and_signals_pass_through() {
 #[test]
 fn runs_that_cannot_start_say_why() {
     let place = Place::new();
-    let run = place.run(&["run", "--", "true"]);
+    // A copy: beside the one of the build there may be a library.
+    let alone = place.path("rankweave");
+    std::fs::copy(env!("CARGO_BIN_EXE_rankweave"), &alone).unwrap();
+    let output = std::process::Command::new(alone)
+        .args(["run", "--", "true"])
+        .env_remove("RANKWEAVE_LIBRARY")
+        .env("HOME", place.path(""))
+        .output();
+    let run = of(output.unwrap());
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("librankweave.so") && run.err.contains("RANKWEAVE_LIBRARY"));
     launcher(&place, "launch", "true");
