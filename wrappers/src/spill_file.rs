@@ -159,7 +159,9 @@ fn check_directory(directory: &Path, length: usize) -> io::Result<()> {
 fn check_space(status: &libc::statfs, length: usize, more: usize) -> io::Result<()> {
     let free = status.f_bavail.saturating_mul(status.f_bsize as u64);
     let wanted = (length as u64).saturating_add(more as u64);
-    if wanted.saturating_mul(PART_OF_FREE) > free.saturating_add(length as u64) {
+    // What the file has of the space counts as free, as at the start.
+    let all = free.saturating_add(length as u64);
+    if wanted > all / PART_OF_FREE {
         return Err(io::Error::other("it has too little space"));
     }
     Ok(())
