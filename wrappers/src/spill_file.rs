@@ -159,7 +159,9 @@ fn check_directory(directory: &Path, length: usize) -> io::Result<()> {
 fn check_space(status: &libc::statfs, length: usize, more: usize) -> io::Result<()> {
     let free = status.f_bavail.saturating_mul(status.f_bsize as u64);
     let wanted = (length as u64).saturating_add(more as u64);
-    if wanted.saturating_mul(PART_OF_FREE) > free.saturating_add(length as u64) {
+    // What the file has of the space counts as free, as at the start.
+    let all = free.saturating_add(length as u64);
+    if wanted > all / PART_OF_FREE {
         return Err(io::Error::other("it has too little space"));
     }
     Ok(())
@@ -213,20 +215,12 @@ fn lock(descriptor: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Reserves bytes of the file. A limit on the size of files is an error and nothing else: the signal
-/// that comes with it is held back in this thread, taken off if the call raised it, and let through
-/// again.
-fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()> {
-    let too_large = || io::Error::from_raw_os_error(libc::EFBIG);
-    let end = offset.checked_add(length).ok_or_else(too_large)?;
-    // SAFETY: structs and sets are filled before they are read, the descriptor is open. Not
-    // posix_fallocate, which writes blocks where the file system cannot reserve them, and then is no
-    // promise where writing takes new ones.
+/// Runs `write` such that a limit on the size of files (RLIMIT_FSIZE) is an error in it and nothing
+/// else: the signal that comes with it is held back in this thread, taken off if it was raised here,
+/// and let through again.
+pub fn without_size_signal<T>(write: impl FnOnce() -> T) -> T {
+    // SAFETY: sets are filled before they are read.
     unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        if libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) == 0 && end as u64 > limit.rlim_cur {
-            return Err(too_large());
-        }
         let mut signal: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
         let mut pending: libc::sigset_t = std::mem::zeroed();
@@ -235,18 +229,34 @@ fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()>
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut before);
         libc::sigpending(&raw mut pending);
         let raised_before = libc::sigismember(&raw const pending, libc::SIGXFSZ) == 1;
-        let (from, bytes) = (offset as libc::off_t, length as libc::off_t);
-        let result = match libc::fallocate(descriptor.as_raw_fd(), 0, from, bytes) {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        };
-        if result.is_err() && !raised_before {
+        let result = write();
+        if !raised_before {
             let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             libc::sigtimedwait(&raw const signal, std::ptr::null_mut(), &raw const at_once);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         result
     }
+}
+
+/// Reserves bytes of the file, unless a limit forbids it.
+fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()> {
+    let too_large = || io::Error::from_raw_os_error(libc::EFBIG);
+    let end = offset.checked_add(length).ok_or_else(too_large)?;
+    // SAFETY: a struct that is filled before it is read.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) == 0 && end as u64 > limit.rlim_cur {
+            return Err(too_large());
+        }
+    }
+    let (from, bytes) = (offset as libc::off_t, length as libc::off_t);
+    without_size_signal(|| {
+        // SAFETY: an open descriptor. Not posix_fallocate, which writes blocks where the file system
+        // cannot reserve them, and then is no promise where writing takes new ones.
+        let result = unsafe { libc::fallocate(descriptor.as_raw_fd(), 0, from, bytes) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    })
 }
 
 fn reserve_and_map(descriptor: &OwnedFd, from: usize, length: usize) -> io::Result<Extent> {

@@ -169,7 +169,8 @@ mod tests {
         part.sent[1] = vec![(0, traffic), (3, traffic)];
         part.fetched = vec![(3, traffic)];
         let right = part.clone();
-        assert_eq!(decode_parts(&encode_parts(&[part.clone()]).unwrap()).unwrap(), [right.clone()]);
+        let bytes = encode_parts(std::slice::from_ref(&right)).unwrap();
+        assert_eq!(decode_parts(&bytes).unwrap(), std::slice::from_ref(&right));
         change(&mut part);
         assert!(part.inconsistency().is_some());
         let bytes = encode_parts(&[right, part]).unwrap();
