@@ -35,7 +35,7 @@ int main(void)
         ring(half, 3);
         OK(MPI_Comm_free(&half));
     }
-    PMPI_Reduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, world_size - 1, comm);
+    MPI_Reduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, world_size - 1, comm);
     OK(MPI_Comm_free(&comm));
     OK(MPI_Group_free(&even));
     OK(MPI_Group_free(&reversed));
