@@ -26,6 +26,9 @@ LEAVING = ("return", "exit", "_exit", "abort", "mpi_abort", "sigterm", "sigkill"
 # others as soon as one has left without MPI_Finalize.
 ANY_CODE = ("last_sigkill",)
 ANY_CODE_MPICH = ("return", "exit", "_exit", "exec", "fill")
+# Of several processes that die by a signal MPICH's launcher reports the one it sees first, or one that
+# it ended itself.
+ANY_SIGNAL_MPICH = ("abort", "mpi_abort", "sigterm", "sigkill", "segv", "fork_sigkill")
 
 
 def by_hand(np):
@@ -119,10 +122,13 @@ class Exits:
 
     def compare(self, plain, outcome, how):
         problems = []
-        by_chance = how in ANY_CODE or not self.stack.openmpi and how in ANY_CODE_MPICH
+        by_signal = not self.stack.openmpi and how in ANY_SIGNAL_MPICH
+        by_chance = by_signal or how in ANY_CODE or (
+            not self.stack.openmpi and how in ANY_CODE_MPICH)
         if outcome.timed_out and not plain.timed_out:
             problems.append("did not end")
-        elif outcome.code != plain.code and not by_chance:
+        elif (outcome.code == 0 if by_signal and plain.code else
+              outcome.code != plain.code and not by_chance):
             problems.append(f"exit code {outcome.code}, without the library {plain.code}")
         ours, theirs = (sorted(line for line in text.splitlines() if not line.startswith("="))
                         for text in (outcome.out, plain.out))
