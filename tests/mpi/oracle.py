@@ -25,7 +25,7 @@ CONSTANTS = {
 HANDLES = {
     "comm_world": "MPI_COMM_WORLD", "comm_self": "MPI_COMM_SELF", "comm_null": "MPI_COMM_NULL",
     "byte": "MPI_BYTE", "datatype_null": "MPI_DATATYPE_NULL", "uint64": "MPI_UINT64_T",
-    "op_max": "MPI_MAX", "info_null": "MPI_INFO_NULL", "errors_return": "MPI_ERRORS_RETURN",
+    "op_max": "MPI_MAX", "op_null": "MPI_OP_NULL", "info_null": "MPI_INFO_NULL", "errors_return": "MPI_ERRORS_RETURN",
     "request_null": "MPI_REQUEST_NULL", "op_no_op": "MPI_NO_OP",
 }
 TYPES = {"Comm": "MPI_Comm", "Datatype": "MPI_Datatype", "Request": "MPI_Request", "Win": "MPI_Win",
