@@ -72,6 +72,8 @@ fn facts() -> Option<&'static Facts> {
 /// of the ranks as they are; several of one rank add up.
 ///
 /// Collective over `comm`, of which only the collective operations are used.
+// For the functions of rankweave.h.
+#[allow(dead_code)]
 pub fn permutation<A: Abi>(
     comm: A::Comm,
     edges: &[(u32, u64)],
