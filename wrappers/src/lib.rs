@@ -19,6 +19,7 @@ mod comms;
 mod config;
 mod counters;
 mod datatypes;
+mod elf;
 mod fortran;
 mod gather;
 #[rustfmt::skip]
@@ -42,6 +43,7 @@ mod record;
 mod references;
 #[allow(clippy::missing_safety_doc)]
 mod sessions;
+mod signal;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;
