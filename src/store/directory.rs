@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -94,6 +95,17 @@ impl Store {
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
+        self.put(record, true)
+    }
+
+    /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
+    /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
+    /// record may be damaged, which its checksum shows; the next launch then records anew.
+    pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
+        self.put(record, false)
+    }
+
+    fn put(&self, record: &Record, wait: bool) -> Result<PathBuf> {
         let bytes = encode(record)?;
         let path = self.path_of(&record.key);
         fs::create_dir_all(&self.directory).map_err(|e| {
@@ -102,7 +114,8 @@ impl Store {
         })?;
         self.make_way(&path)?;
         let temporary = self.temporary(&path);
-        let written = write_synced(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+        let write = if wait { write_synced } else { write_soon };
+        let written = write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
         if let Err(e) = written {
             // Not more than an attempt: the failure to report is the one above.
             let _ = fs::remove_file(&temporary);
@@ -111,7 +124,7 @@ impl Store {
         }
         // The rename itself is durable once the directory is synced; some file systems refuse that,
         // and the record is in place either way.
-        if let Ok(directory) = File::open(&self.directory) {
+        if wait && let Ok(directory) = File::open(&self.directory) {
             let _ = directory.sync_all();
         }
         self.sweep();
@@ -334,6 +347,15 @@ pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Writes a new file and has the kernel begin to put it on the disk.
+fn write_soon(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    // SAFETY: an open descriptor. A file system that cannot do it writes later.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+    Ok(())
 }
 
 fn suffixed(path: &Path, suffix: &str) -> PathBuf {

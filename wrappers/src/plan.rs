@@ -447,7 +447,8 @@ impl Keeper {
             unfinished: None,
         };
         if let Some(store) = &self.store
-            && let Err(error) = crate::signal::without_signal(libc::SIGXFSZ, || store.save(&record))
+            && let Err(error) =
+                crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))
         {
             message::line(&format!("{error}; the matrix of this launch is not stored"));
         }
