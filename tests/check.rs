@@ -295,7 +295,8 @@ fn comparisons() {
     assert!(json["interval"][1].as_f64().unwrap() < 1.0, "{json}");
     assert!(json["coverage"].as_f64().unwrap() > 0.95);
     assert_eq!(json["internode_bytes"]["reordered"], 1000);
-    // The runs are in the history of the record.
+    // The runs are in the history of the record: here the last one, which is reordered.
+    compare(&place, &["--runs", "1"]);
     let record = Store::open(place.path("store")).load(&format!("{PROGRAM}-n4")).unwrap().unwrap();
     assert!(record.history.iter().any(|p| p.reordered), "{:?}", record.history);
     assert!(!record.launch.is_reordered(), "the record itself stays");

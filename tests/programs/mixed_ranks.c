@@ -7,6 +7,7 @@
  *   unordered       the same, and every rank prints its line itself, in no fixed order
  *   chance          prints another number in every run
  *   hangs           waits for ever if its rank is not the launcher's
+ *   slow MS         takes MS milliseconds, five times as long if its rank is not the launcher's
  *
  * Each process works on the block of the rank that it takes itself for; the blocks are gathered and
  * printed. In the launcher's order all of them print the same. */
@@ -28,7 +29,8 @@ static int launcher_rank(int otherwise) {
 
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "right";
-    const char *out = argc > 2 ? argv[2] : NULL;
+    int slow = strcmp(how, "slow") == 0 ? atoi(argc > 2 ? argv[2] : "100") : 0;
+    const char *out = argc > 2 && !slow ? argv[2] : NULL;
     /* Before MPI_Init, as such programs do that choose a device by it. */
     int given = launcher_rank(-1);
     MPI_Init(&argc, &argv);
@@ -54,6 +56,7 @@ int main(int argc, char **argv) {
 
     double start = MPI_Wtime(), block = 0;
     for (int i = 0; i < 1000; i++) block += 1.0 / (1 + me * 1000 + i);
+    usleep(1000u * (unsigned)(given == rank ? slow : 5 * slow));
     double *blocks = calloc((size_t)size, sizeof *blocks);
     int root;
     MPI_Comm_rank(gather_on, &root);
