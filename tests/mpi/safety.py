@@ -35,12 +35,17 @@ class Judged:
     def __init__(self, tool, results, stack, work):
         self.tool, self.results, self.stack, self.work = tool, results, stack, work
         self.program = stack.program("mixed_ranks.c")
+        self.attempt = None
 
     def run(self):
         for arguments, verdict, code in (
-                (["right"], "safe", 0), (["launcher"], "differs", 1), (["unordered"], "safe", 0),
-                (["chance"], "not comparable", 1)):
+                (["right"], "safe", 0), (["launcher"], "differs", 1), (["cart"], "differs", 1)):
             self.check(arguments, verdict, code)
+        # The rest does not depend on the MPI.
+        if self.stack.name != stacks.USUAL[0]:
+            return
+        self.check(["unordered"], "safe", 0)
+        self.check(["chance"], "not comparable", 1)
         self.file()
         self.remembered()
         self.turned_back()
@@ -59,7 +64,7 @@ class Judged:
         return outcome
 
     def check(self, arguments, verdict, code):
-        options = ["--fix", "none", "--seeds", "1-3", "--json"]
+        options = ["--fix", "none", "--seeds", "1-2", "--json"]
         outcome = self.command(arguments, self.store("check-" + arguments[0]), "check", *options)
         problems = []
         try:
@@ -80,8 +85,10 @@ class Judged:
         path = os.path.join(self.work, f"blocks-{self.stack.name}")
         for how, options, code in (("launcher", [], 0), ("launcher", ["--file", path], 1),
                                    ("right", ["--file", path], 0)):
+            if os.path.exists(path):
+                os.remove(path)
             outcome = self.command([how, path], self.store("file"), "check", "--fix", "none",
-                                   *options)
+                                   "--seeds", "1-2", *options)
             problems = [] if outcome.code == code else [f"code {outcome.code}: {outcome.out!r}"]
             if options and os.path.exists(path):
                 problems.append("the file is still there")
@@ -99,6 +106,7 @@ class Judged:
         return outcome
 
     def step(self, name, outcome, reordered, line=None):
+        """Adds the result of a launch, or puts it by while `self.attempt` is a list."""
         problems = []
         if outcome.code != 0:
             problems.append(f"code {outcome.code}: {outcome.err[-300:]!r}")
@@ -108,7 +116,13 @@ class Judged:
         said = [text for text in outcome.err.splitlines() if text.startswith("rankweave")]
         if (line is None and said) or (line and not (len(said) == 1 and line in said[0])):
             problems.append(f"standard error: {said[:3]}")
-        self.results.add(f"{self.stack.name} {name}", problems, outcome)
+        self.add(name, problems, outcome)
+
+    def add(self, name, problems, outcome):
+        if self.attempt is None:
+            self.results.add(f"{self.stack.name} {name}", problems, outcome)
+        else:
+            self.attempt.append((name, problems, outcome))
 
     def remembered(self):
         """A program that differs is not reordered in mode auto, unless it is asked for."""
@@ -129,8 +143,19 @@ class Judged:
         self.step("mode reorder after the check", self.launch(["right"], store, "reorder"), True)
 
     def turned_back(self):
-        """Reordered launches were slower: later ones are left alone."""
-        store, slow = self.store("slow"), ["slow", "300"]
+        """Reordered launches were slower: later ones are left alone. Where the machine is busy with
+        something else the times may say nothing: then again."""
+        for number in range(3):
+            self.attempt = []
+            self.turn_back(self.store(f"slow-{number}"))
+            attempt, self.attempt = self.attempt, None
+            if not any(problems for _, problems, _ in attempt):
+                break
+        for name, problems, outcome in attempt:
+            self.add(name, problems, outcome)
+
+    def turn_back(self, store):
+        slow = ["slow", "300"]
         self.step("slow: recorded", self.launch(slow, store), False)
         self.step("slow: reordered once", self.launch(slow, store), True)
         self.step("slow: reordered twice", self.launch(slow, store), True)
@@ -138,22 +163,18 @@ class Judged:
         outcome = self.launch(slow, store)
         self.step("slow: turned back", outcome, False, "reordered launches were slower")
         measured = outcome.facts.get("measured", "")
-        self.results.add(f"{self.stack.name} slow: shown",
-                         [] if "slower" in measured else [f"measured {measured!r}"], outcome)
+        self.add("slow: shown", [] if "slower" in measured else [f"measured {measured!r}"], outcome)
         # Another input is other work.
         self.step("slow: another input", self.launch(["slow", "2"], store), True)
         self.step("slow: asked for", self.launch(slow, store, "reorder"), True)
 
     def compare(self):
-        if self.stack.name != stacks.USUAL[0]:
-            return
-        environment = {name: value for name, value in PLACES.items()}
         full = [self.tool.command, "compare", "--json", "--figure", "done in ([0-9.]+) s", "--",
                 *self.stack.launch(NP, {}, [self.program, "slow", "60"])]
         store = self.store("compare")
         outcome = stacks.execute(
             full, dict(self.stack.environment(), RANKWEAVE_LIBRARY=self.tool.library,
-                       RANKWEAVE_STORE=store, **environment), 240, cwd=self.work)
+                       RANKWEAVE_STORE=store, **PLACES), 240, cwd=self.work)
         outcome.command = shlex.join(full)
         problems = []
         try:

@@ -55,8 +55,8 @@ impl Program {
         self.timed = false;
     }
 
-    /// Why the ranks of this program must be left alone, whatever the matrix says. Says so, if that is
-    /// not what the user asked for.
+    /// Why the ranks of this program must be left alone, whatever the matrix says, those of topologies
+    /// too. Says so, if that is not what the user asked for.
     pub fn objection(&self, store: Option<&Store>) -> Option<String> {
         if self.allowed {
             return None;

@@ -196,11 +196,11 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         keeper.decision = "left alone: the processes run different programs".into();
         return (plan, keeper);
     }
-    if reorders
-        && settings.mode != options::Mode::Shuffle
+    if matches!(settings.mode, options::Mode::Auto | options::Mode::Reorder)
         && let Some(objection) = keeper.known.objection(keeper.store.as_ref())
     {
         keeper.decision = objection;
+        plan.constructors = How::Plain;
         return (plan, keeper);
     }
     match settings.mode {

@@ -179,7 +179,7 @@ impl Args {
                 break;
             }
             let name = format!("pair {}", done + 1);
-            let pair = if done % 2 == 0 {
+            let pair = if done.is_multiple_of(2) {
                 let given = measurement.given(&name)?;
                 (given, measurement.reordered(&name)?)
             } else {
