@@ -36,6 +36,7 @@ mod job;
 mod library;
 mod message;
 mod neighbours;
+mod past;
 mod places;
 mod plan;
 mod pmpi;
