@@ -14,7 +14,7 @@ import subprocess
 import expected
 import stacks
 
-NP = 8
+NP = 4
 INCLUDE = os.path.join(stacks.ROOT, "include")
 EXAMPLE = os.path.join(stacks.ROOT, "examples", "adaptive-stencil", "adaptive_stencil.c")
 # Processes k and k + 1 in different halves.
@@ -66,10 +66,10 @@ def run(tool, results, stack, work):
         store = os.path.join(directory, re.sub(r"\W", "-", label))
         variables = {} if mode is None else {
             "LD_PRELOAD": tool.library, "RANKWEAVE_MODE": mode, "RANKWEAVE_STORE": store,
-            "RANKWEAVE_SPILL": directory, "RANKWEAVE_TOPOLOGY": "tree:4:2@1:10",
+            "RANKWEAVE_SPILL": directory, "RANKWEAVE_TOPOLOGY": "tree:2:2@1:10",
             "RANKWEAVE_SLOTS": slots, "RANKWEAVE_FIX": "none"}
         command = stack.launch(NP, variables, command)
-        outcome = stacks.execute(command, environment, 60)
+        outcome = stacks.execute(command, environment, 120)
         outcome.command = shlex.join(command)
         problems = []
         if outcome.timed_out or outcome.code != 0 or outcome.err:
@@ -96,11 +96,11 @@ def run(tool, results, stack, work):
                    "ok api")
             launch("the same without the library", None, [program, "old", "example"], "ok api")
         elif name == "example":
-            # Two hosts of four ranks; all neighbours along x are on the other one, and their faces are
-            # eight times those that cross when the hosts divide y or z.
-            program = [program, "2", "2", "2", "8", "8"]
+            # Two hosts of two ranks; all neighbours along x are on the other one, and their faces are
+            # eight times those that cross when the hosts divide y.
+            program = [program, "2", "2", "1", "8", "8"]
             for trigger in ("call", "pcontrol"):
-                launch(f"the example by {trigger}", "record", [*program, trigger, "4"],
+                launch(f"the example by {trigger}", "record", [*program, trigger, "2"],
                        r"results are the same.*\(0\.125\)", slots=",".join(map(str, range(NP))))
             launch("the example without the library", None, program, "results are the same")
         else:
