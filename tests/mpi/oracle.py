@@ -27,6 +27,7 @@ HANDLES = {
     "byte": "MPI_BYTE", "datatype_null": "MPI_DATATYPE_NULL", "uint64": "MPI_UINT64_T",
     "op_max": "MPI_MAX", "op_null": "MPI_OP_NULL", "info_null": "MPI_INFO_NULL", "errors_return": "MPI_ERRORS_RETURN",
     "request_null": "MPI_REQUEST_NULL", "op_no_op": "MPI_NO_OP",
+    "unweighted": "MPI_UNWEIGHTED", "weights_empty": "MPI_WEIGHTS_EMPTY",
 }
 TYPES = {"Comm": "MPI_Comm", "Datatype": "MPI_Datatype", "Request": "MPI_Request", "Win": "MPI_Win",
          "Op": "MPI_Op", "Info": "MPI_Info", "Group": "MPI_Group", "Errhandler": "MPI_Errhandler",
@@ -65,11 +66,12 @@ def abi_facts(name):
     handles = {}
     for function, body in re.findall(r"fn (\w+)\(\) -> [\w:]+ \{\s*(.*?)\s*\}", block, re.S):
         symbol = re.search(r'c"(\w+)"', body)
-        value = re.search(r"(0x[0-9a-fA-F_]+)", body)
+        value = re.search(r"(0x[0-9a-fA-F_]+|^[0-9]+$)", body)
         if function == "comm_world" and name == "OpenMpi":
             handles[function] = ("symbol", "ompi_mpi_comm_world")
         elif symbol:
-            handles[function] = ("symbol", symbol.group(1))
+            kind = "variable" if body.startswith("pointer(") else "symbol"
+            handles[function] = (kind, symbol.group(1))
         elif value:
             handles[function] = ("number", number(value.group(1)))
     kinds = re.search(r"topology_kind\(status, (\d+), (\d+), (\d+)\)", block)
@@ -135,16 +137,18 @@ def program(stack, work):
         check(f"#undef {name}")
         check(f'_Static_assert(__builtin_types_compatible_p(__typeof__(&{name}), '
               f'{result_type(name)} (*)({deviation or parameters})), "prototype of {name}");')
-    symbols = sorted({value for kind, value in handles.values() if kind == "symbol"})
+    symbols = sorted({value for kind, value in handles.values() if kind != "number"})
     for symbol in symbols:
         # mpi.h declares them with types of its own; only the addresses matter.
         check(f'extern char symbol_{symbol} __asm__("{symbol}");')
     check("int main(void) {")
     check("    int bad = 0;")
     for function, (kind, value) in handles.items():
-        wanted = f"(uintptr_t)&symbol_{value}" if kind == "symbol" else f"(uintptr_t){value:#x}"
+        wanted = {"symbol": lambda: f"(uintptr_t)&symbol_{value}",
+                  "variable": lambda: f"*(uintptr_t *)(void *)&symbol_{value}",
+                  "number": lambda: f"(uintptr_t){value:#x}"}[kind]()
         got = f"(uintptr_t){HANDLES[function]}"
-        if types["Comm"] == "IntHandle":
+        if types["Comm"] == "IntHandle" and "weight" not in function:
             got = f"(uintptr_t)(uint32_t){HANDLES[function]}"
         check(f'    if ({got} != {wanted}) {{ bad++; printf("FAIL {HANDLES[function]}\\n"); }}')
     check(f'    if ((intptr_t)MPI_IN_PLACE != {constants["IN_PLACE"]}) '

@@ -82,11 +82,12 @@ pub enum Kind {
     Win,
     Request,
     Group,
+    Info,
 }
 
 /// Calls a conversion function of the MPI library, looked up once per kind.
-fn convert(kind: Kind, names: [&'static CStr; 6], fortran: c_int) -> Option<usize> {
-    static KNOWN: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+fn convert(kind: Kind, names: [&'static CStr; 7], fortran: c_int) -> Option<usize> {
+    static KNOWN: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
     let mut address = KNOWN[kind as usize].load(Ordering::Relaxed);
     if address == 0 {
         address = library::symbol(names[kind as usize]);
@@ -111,6 +112,15 @@ fn number_of(name: &CStr, handle: usize) -> Option<c_int> {
         let function: unsafe extern "C" fn(usize) -> c_int = std::mem::transmute(address);
         function(handle)
     })
+}
+
+/// A constant that the MPI library has as a variable: a pointer of this name.
+fn pointer(name: &CStr) -> usize {
+    match library::object(name) {
+        0 => 0,
+        // SAFETY: a variable of this type in the MPI library, never written to.
+        variable => unsafe { *(variable as *const usize) },
+    }
 }
 
 /// What an MPI binary interface fixes: the width of handles and the value of constants.
@@ -158,6 +168,9 @@ pub trait Abi: Copy + Send + Sync + 'static {
     fn errors_return() -> Self::Errhandler;
     fn request_null() -> Self::Request;
     fn op_no_op() -> u64;
+    /// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY, as addresses.
+    fn unweighted() -> usize;
+    fn weights_empty() -> usize;
 }
 
 /// Open MPI: handles point at objects of libmpi, found by their symbols.
@@ -193,6 +206,7 @@ impl Abi for OpenMpi {
             c"PMPI_Win_f2c",
             c"PMPI_Request_f2c",
             c"PMPI_Group_f2c",
+            c"PMPI_Info_f2c",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(0) as u64)
     }
@@ -238,6 +252,12 @@ impl Abi for OpenMpi {
     }
     fn op_no_op() -> u64 {
         library::object(c"ompi_mpi_op_no_op") as u64
+    }
+    fn unweighted() -> usize {
+        2
+    }
+    fn weights_empty() -> usize {
+        3
     }
 }
 
@@ -312,6 +332,12 @@ impl Abi for Mpich {
     fn op_no_op() -> u64 {
         0x5800_000e
     }
+    fn unweighted() -> usize {
+        pointer(c"MPI_UNWEIGHTED")
+    }
+    fn weights_empty() -> usize {
+        pointer(c"MPI_WEIGHTS_EMPTY")
+    }
 }
 
 /// The ABI that MPI-5.0 standardises (libmpi_abi).
@@ -347,6 +373,7 @@ impl Abi for Standard {
             c"PMPI_Win_fromint",
             c"PMPI_Request_fromint",
             c"PMPI_Group_fromint",
+            c"PMPI_Info_fromint",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(fortran as usize) as u64)
     }
@@ -392,5 +419,11 @@ impl Abi for Standard {
     }
     fn op_no_op() -> u64 {
         0x3d
+    }
+    fn unweighted() -> usize {
+        10
+    }
+    fn weights_empty() -> usize {
+        11
     }
 }

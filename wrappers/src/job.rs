@@ -12,7 +12,8 @@ use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, inside, library, message, record, slots, world,
+    attribute, comms, config, counters, datatypes, inside, library, message, record, rerank, slots,
+    world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -223,6 +224,13 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         return None;
     }
     config::set_model(library::get()?.family, plan.collectives());
+    rerank::begin(rerank::Facts {
+        how: plan.constructors,
+        process: job.rank as u32,
+        size: job.size,
+        store: plan.job.store.clone(),
+        key: plan.job.key.clone(),
+    });
 
     let mut places = None;
     if plan.mode == plan::Mode::Reorder {

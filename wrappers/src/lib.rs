@@ -40,6 +40,7 @@ mod plan;
 mod pmpi;
 mod record;
 mod references;
+mod rerank;
 #[allow(clippy::missing_safety_doc)]
 mod sessions;
 mod slots;

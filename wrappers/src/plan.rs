@@ -4,6 +4,7 @@
 use crate::gather::internode_bytes;
 use crate::message;
 use crate::places::Places;
+use crate::rerank::How;
 use rw::decide;
 use rw::error::ErrorKind;
 use rw::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
@@ -42,6 +43,8 @@ impl Mode {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
     pub mode: Mode,
+    /// What constructors of topologies do.
+    pub constructors: How,
     /// Collectives as their meaning instead of a model of the algorithms.
     pub logical: bool,
     /// Process of each task; empty while every task is on its own launcher rank.
@@ -150,6 +153,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     let usable = keeper.load(size);
     let mut plan = Plan {
         mode: Mode::Record,
+        constructors: How::Plain,
         logical: settings.collectives == Collectives::Logical,
         process_of_task: Vec::new(),
         job: spill::Job::default(),
@@ -160,6 +164,14 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     if overtaken() {
         keeper.decision = "left alone: another tool takes calls before".into();
         return (plan, keeper);
+    }
+    if alike.complete {
+        // The program asks for these itself, whatever is known of the rest.
+        plan.constructors = match settings.mode {
+            options::Mode::Auto | options::Mode::Reorder => How::Map,
+            options::Mode::Shuffle => How::Shuffle,
+            options::Mode::Record | options::Mode::Off => How::Plain,
+        };
     }
     if reorders && !alike.complete {
         message::line(
@@ -229,7 +241,7 @@ fn absolute(store: &Store) -> String {
 }
 
 /// A permutation that depends on the seed only; fixed tasks stay.
-fn shuffled(size: usize, settings: &Settings) -> Vec<u32> {
+pub fn shuffled(size: usize, settings: &Settings) -> Vec<u32> {
     let movable: Vec<u32> = (0..size as u32).filter(|t| !settings.fix.contains(t)).collect();
     let mut processes = movable.clone();
     let mut state = settings.seed ^ 0x9e37_79b9_7f4a_7c15;
@@ -489,7 +501,7 @@ impl Keeper {
 }
 
 /// The slot of each process in a topology the user gave.
-fn given_slots(
+pub fn given_slots(
     settings: &Settings,
     tasks: usize,
     topology: &dyn Topology,

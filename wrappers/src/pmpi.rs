@@ -159,6 +159,15 @@ functions! {
     iallgather = c"PMPI_Iallgather"(
         sent: *const c_void, count: c_int, datatype: A::Datatype, received: *mut c_void,
         each: c_int, each_type: A::Datatype, comm: A::Comm, request: *mut A::Request);
+    /// MPI_Ialltoall.
+    ialltoall = c"PMPI_Ialltoall"(
+        sent: *const c_void, count: c_int, datatype: A::Datatype, received: *mut c_void,
+        each: c_int, each_type: A::Datatype, comm: A::Comm, request: *mut A::Request);
+    /// MPI_Dist_graph_create_adjacent.
+    dist_graph_create_adjacent = c"PMPI_Dist_graph_create_adjacent"(
+        comm: A::Comm, indegree: c_int, sources: *const c_int, source_weights: *const c_int,
+        outdegree: c_int, destinations: *const c_int, weights: *const c_int, info: A::Info,
+        reorder: c_int, new: *mut A::Comm);
     /// MPI_Topo_test.
     topo_test = c"PMPI_Topo_test"(comm: A::Comm, kind: *mut c_int);
     /// MPI_Cartdim_get.

@@ -6,6 +6,9 @@ use crate::generated::index;
 use crate::job;
 use crate::pmpi::pmpi;
 use crate::record::later::{self, Plan};
+pub use crate::rerank::entries::{
+    cart_create, dist_graph_create, dist_graph_create_adjacent, graph_create,
+};
 pub use crate::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::slots;
 use crate::world::{effective, replacement};

@@ -1,5 +1,8 @@
 //! Fortran wrappers written by hand: the counterparts of `special`.
 
+pub use super::constructors::{
+    cart_create, dist_graph_create, dist_graph_create_adjacent, graph_create,
+};
 use super::{P, code, comm, datatype, effective, int, request};
 use crate::abi::{Abi, Kind};
 use crate::job;

@@ -1,5 +1,7 @@
 //! Arguments of Fortran calls: addresses of integers, handles, choice buffers.
 
+#[allow(clippy::missing_safety_doc)]
+mod constructors;
 pub mod hand;
 
 use crate::abi::{Abi, Kind};

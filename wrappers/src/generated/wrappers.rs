@@ -4411,24 +4411,6 @@ pub unsafe extern "C-unwind" fn mpi_cart_coords<A: Abi>(
     }
 }
 
-/// `MPI_Cart_create`
-pub unsafe extern "C-unwind" fn mpi_cart_create<A: Abi>(
-    comm_old: A::Comm,
-    ndims: c_int,
-    dims: *const c_int,
-    periods: *const c_int,
-    reorder: c_int,
-    comm_cart: *mut A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(217);
-        next(comm_old, ndims, dims, periods, reorder, comm_cart)
-    }
-}
-
 /// `MPI_Cart_get`
 pub unsafe extern "C-unwind" fn mpi_cart_get<A: Abi>(
     comm: A::Comm,
@@ -5024,49 +5006,6 @@ pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     }
 }
 
-/// `MPI_Dist_graph_create`
-pub unsafe extern "C-unwind" fn mpi_dist_graph_create<A: Abi>(
-    comm_old: A::Comm,
-    n: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weights: *const c_int,
-    info: A::Info,
-    reorder: c_int,
-    comm_dist_graph: *mut A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(262);
-        next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
-    }
-}
-
-/// `MPI_Dist_graph_create_adjacent`
-pub unsafe extern "C-unwind" fn mpi_dist_graph_create_adjacent<A: Abi>(
-    comm_old: A::Comm,
-    indegree: c_int,
-    sources: *const c_int,
-    sourceweights: *const c_int,
-    outdegree: c_int,
-    destinations: *const c_int,
-    destweights: *const c_int,
-    info: A::Info,
-    reorder: c_int,
-    comm_dist_graph: *mut A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *const c_int, *const c_int, A::Info, c_int, *mut A::Comm) -> c_int = slots::next(263);
-        next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
-    }
-}
-
 /// `MPI_Dist_graph_neighbors`
 pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     comm: A::Comm,
@@ -5113,24 +5052,6 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
         let comm = effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(266);
         next(comm, errhandler)
-    }
-}
-
-/// `MPI_Graph_create`
-pub unsafe extern "C-unwind" fn mpi_graph_create<A: Abi>(
-    comm_old: A::Comm,
-    nnodes: c_int,
-    indx: *const c_int,
-    edges: *const c_int,
-    reorder: c_int,
-    comm_graph: *mut A::Comm,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm_old = effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, c_int, *mut A::Comm) -> c_int = slots::next(268);
-        next(comm_old, nnodes, indx, edges, reorder, comm_graph)
     }
 }
 
@@ -7925,16 +7846,6 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: 
     }
 }
 
-/// `MPI_Cart_create` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_cart_create<A: Abi, const B: usize>(comm_old: P, ndims: P, dims: P, periods: P, reorder: P, comm_cart: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 124));
-        next(comm_old, ndims, dims, periods, reorder, comm_cart, ierror);
-    }
-}
-
 /// `MPI_Cart_get` from Fortran
 pub unsafe extern "C-unwind" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, maxdims: P, dims: P, periods: P, coords: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
@@ -8306,26 +8217,6 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(co
     }
 }
 
-/// `MPI_Dist_graph_create` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create<A: Abi, const B: usize>(comm_old: P, n: P, sources: P, degrees: P, destinations: P, weights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 167));
-        next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, ierror);
-    }
-}
-
-/// `MPI_Dist_graph_create_adjacent` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_dist_graph_create_adjacent<A: Abi, const B: usize>(comm_old: P, indegree: P, sources: P, sourceweights: P, outdegree: P, destinations: P, destweights: P, info: P, reorder: P, comm_dist_graph: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 168));
-        next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror);
-    }
-}
-
 /// `MPI_Dist_graph_neighbors` from Fortran
 pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usize>(comm: P, maxindegree: P, sources: P, sourceweights: P, maxoutdegree: P, destinations: P, destweights: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
@@ -8353,16 +8244,6 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm, errhandler, ierror);
-    }
-}
-
-/// `MPI_Graph_create` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_graph_create<A: Abi, const B: usize>(comm_old: P, nnodes: P, indx: P, edges: P, reorder: P, comm_graph: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm_old = fortran::effective::<A>(comm_old);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 173));
-        next(comm_old, nnodes, indx, edges, reorder, comm_graph, ierror);
     }
 }
 
@@ -10513,7 +10394,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(special::attr_get::<A> as *const ()),
         Wrapper::Translates(mpi_attr_put::<A> as *const ()),
         Wrapper::Translates(mpi_cart_coords::<A> as *const ()),
-        Wrapper::Translates(mpi_cart_create::<A> as *const ()),
+        Wrapper::Records(special::cart_create::<A> as *const ()),
         Wrapper::Translates(mpi_cart_get::<A> as *const ()),
         Wrapper::Translates(mpi_cart_map::<A> as *const ()),
         Wrapper::Translates(mpi_cart_rank::<A> as *const ()),
@@ -10558,13 +10439,13 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_comm_split::<A> as *const ()),
         Wrapper::Translates(mpi_comm_split_type::<A> as *const ()),
         Wrapper::Translates(mpi_comm_test_inter::<A> as *const ()),
-        Wrapper::Translates(mpi_dist_graph_create::<A> as *const ()),
-        Wrapper::Translates(mpi_dist_graph_create_adjacent::<A> as *const ()),
+        Wrapper::Records(special::dist_graph_create::<A> as *const ()),
+        Wrapper::Records(special::dist_graph_create_adjacent::<A> as *const ()),
         Wrapper::Translates(mpi_dist_graph_neighbors::<A> as *const ()),
         Wrapper::Translates(mpi_dist_graph_neighbors_count::<A> as *const ()),
         Wrapper::Translates(mpi_errhandler_get::<A> as *const ()),
         Wrapper::Translates(special::errhandler_set::<A> as *const ()),
-        Wrapper::Translates(mpi_graph_create::<A> as *const ()),
+        Wrapper::Records(special::graph_create::<A> as *const ()),
         Wrapper::Translates(mpi_graph_get::<A> as *const ()),
         Wrapper::Translates(mpi_graph_map::<A> as *const ()),
         Wrapper::Translates(mpi_graph_neighbors::<A> as *const ()),
@@ -10768,7 +10649,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(fortran::hand::attr_get::<A, 0> as *const ()),
         Wrapper::Translates(f_mpi_attr_put::<A, 0> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 0> as *const ()) },
@@ -10811,13 +10692,13 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split_type::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_test_inter::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::dist_graph_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::dist_graph_create_adjacent::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 0> as *const ()) },
@@ -11006,7 +10887,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(fortran::hand::attr_get::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_attr_put::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_coords::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_cart_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::cart_create::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_get::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_map::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_rank::<A, 1> as *const ()),
@@ -11049,13 +10930,13 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_comm_split::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_split_type::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_comm_test_inter::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_dist_graph_create::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::dist_graph_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::dist_graph_create_adjacent::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_errhandler_get::<A, 1> as *const ()),
         Wrapper::Translates(fortran::hand::errhandler_set::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_graph_create::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::graph_create::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_get::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_map::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_neighbors::<A, 1> as *const ()),
@@ -11244,7 +11125,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::attr_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_attr_put::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_create::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 2> as *const ()) },
@@ -11287,13 +11168,13 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_split_type::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_comm_test_inter::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_create_adjacent::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::dist_graph_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::dist_graph_create_adjacent::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_dist_graph_neighbors_count::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_errhandler_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_create::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_create::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 2> as *const ()) },

@@ -1,0 +1,149 @@
+//! Constructors of topologies with new ranks: everything up to the call that makes the communicator.
+
+use super::adjacency::{Adjacency, Given};
+use super::decision::Weights;
+use super::party::{Met, Party};
+use super::shape::Shape;
+use crate::abi::Abi;
+use crate::pmpi::pmpi;
+use crate::record::guarded;
+
+/// What the constructor is to be called with.
+#[derive(Debug)]
+pub enum Step<A: Abi> {
+    /// The program's own arguments.
+    Plain,
+    /// The same without `reorder`: the ranks are best as they are.
+    Unchanged,
+    /// This communicator, whose processes are in the new order, and no `reorder`; to be
+    /// [released](Step::done) after the call.
+    On(A::Comm),
+}
+
+impl<A: Abi> Step<A> {
+    /// After the constructor has returned.
+    pub fn done(self) {
+        if let Step::On(base) = self {
+            crate::special::free::<A>(base);
+        }
+    }
+}
+
+/// For a topology that every process describes; `read` gets the number of processes.
+pub fn shaped<A: Abi>(
+    comm: A::Comm,
+    reorder: bool,
+    what: &str,
+    read: impl FnOnce(usize) -> Option<Shape>,
+) -> Step<A> {
+    let Some(party) = Party::<A>::of(comm) else { return Step::Plain };
+    let shape = if reorder { guarded(|| read(party.size)) } else { None };
+    let agreed = party.agree(shape.as_ref().map(Shape::hash), 0);
+    let (Some(_), Some(shape)) = (agreed, shape) else { return Step::Plain };
+    let Some(met) = party.meet() else { return Step::Plain };
+    let edges = shape.edges(met.private.rank);
+    let order = met.permutation(&edges, Weights::Unknown, shape.vertices(), what);
+    let step = match order {
+        None => Step::Unchanged,
+        Some(order) => base(&met, &order).map_or(Step::Unchanged, Step::On),
+    };
+    met.leave();
+    step
+}
+
+/// For a distributed graph whose processes give their own edges; with the edges of the new vertex.
+pub fn adjacent<A: Abi>(
+    comm: A::Comm,
+    reorder: bool,
+    read: impl FnOnce(usize) -> Option<Adjacency>,
+) -> (Step<A>, Option<Adjacency>) {
+    let Some(party) = Party::<A>::of(comm) else { return (Step::Plain, None) };
+    let mine = if reorder { guarded(|| read(party.size)) } else { None };
+    let agreed = party.agree(mine.as_ref().map(|_| 3), mine.as_ref().map_or(0, Adjacency::claim));
+    let (Some(claims), Some(mine)) = (agreed, mine) else { return (Step::Plain, None) };
+    if claims == 3 {
+        // Weighted for some and not for others, which MPI forbids.
+        return (Step::Plain, None);
+    }
+    let Some(met) = party.meet() else { return (Step::Plain, None) };
+    let (step, moved) = place(&met, &mine, claims, "MPI_Dist_graph_create_adjacent");
+    met.leave();
+    (step, moved)
+}
+
+/// For a distributed graph whose edges any process may give; with the edges of the new vertex,
+/// unless the call has to be made as it is.
+pub fn distributed<A: Abi>(
+    comm: A::Comm,
+    reorder: bool,
+    read: impl FnOnce(usize) -> Option<Given>,
+) -> (Step<A>, Option<Adjacency>) {
+    let Some(party) = Party::<A>::of(comm) else { return (Step::Plain, None) };
+    let given = if reorder { guarded(|| read(party.size)) } else { None };
+    let agreed =
+        party.agree(given.as_ref().map(|_| 4), given.as_ref().map_or(0, |g| g.form.claim()));
+    let (Some(claims), Some(given)) = (agreed, given) else { return (Step::Plain, None) };
+    if claims == 3 {
+        return (Step::Plain, None);
+    }
+    let Some(met) = party.meet() else { return (Step::Plain, None) };
+    let mine = given.distributed(&met.private, claims == 1);
+    let answer = match mine {
+        _ if !met.unanimous(mine.is_some()) => (Step::Plain, None),
+        None => (Step::Plain, None),
+        Some(mine) => match place(&met, &mine, claims, "MPI_Dist_graph_create") {
+            (Step::Unchanged, _) => (Step::Unchanged, Some(mine)),
+            other => other,
+        },
+    };
+    met.leave();
+    answer
+}
+
+fn place<A: Abi>(
+    met: &Met<A>,
+    mine: &Adjacency,
+    claims: u64,
+    what: &str,
+) -> (Step<A>, Option<Adjacency>) {
+    let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
+    let edges = mine.destinations.edges();
+    let Some(order) = met.permutation(&edges, weights, met.size, what) else {
+        return (Step::Unchanged, None);
+    };
+    let moved = mine.moved(&met.private, &order);
+    if !met.unanimous(moved.is_some()) {
+        return (Step::Unchanged, None);
+    }
+    match base(met, &order) {
+        Some(base) => (Step::On(base), moved),
+        None => (Step::Unchanged, None),
+    }
+}
+
+/// A communicator of the processes in this order, with the error handler of the program's; `None`
+/// on all alike.
+fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
+    let mine = met.private.rank as u32;
+    let key = order.iter().position(|&p| p == mine).unwrap_or_default();
+    let mut comm = A::comm_null();
+    let mpi = pmpi::<A>();
+    // SAFETY: a communicator of ours, where errors are returned; everybody is here.
+    let code = unsafe { mpi.comm_split(met.private.comm, 0, key as libc::c_int, &raw mut comm) };
+    let made = code == 0 && comm != A::comm_null();
+    if !met.unanimous(made) {
+        if made {
+            crate::special::free::<A>(comm);
+        }
+        return None;
+    }
+    // SAFETY: valid communicators; what MPI_Comm_get_errhandler gives is a reference to be freed.
+    unsafe {
+        let mut handler = A::errors_return();
+        if mpi.comm_get_errhandler(met.comm(), &raw mut handler) == 0 {
+            let _ = mpi.comm_set_errhandler(comm, handler);
+            let _ = mpi.errhandler_free(&raw mut handler);
+        }
+    }
+    Some(comm)
+}

@@ -1,0 +1,259 @@
+//! The order of a communicator's processes, from what all of them said: pure computation on the
+//! process that maps.
+
+use super::{Facts, How};
+use crate::places::Places;
+use crate::plan;
+use rw::decide;
+use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
+use rw::options::Settings;
+use rw::store::Store;
+use rw::topology::{self, Topology};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// What the weights of the edges are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weights {
+    /// Bytes, or numbers in proportion to them, of the program itself.
+    Given,
+    /// Only the edges are known: measured traffic weighs them where there is some.
+    Unknown,
+}
+
+/// What one process says.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// Launcher rank.
+    pub process: u32,
+    /// Rank in the world as the program sees it.
+    pub task: u32,
+    /// To whom the vertex of this rank sends, by rank in the communicator.
+    pub edges: Vec<(u32, u64)>,
+    /// What this process sent so far.
+    pub sent: Vec<(u32, u64)>,
+}
+
+/// Bytes from one rank of the communicator to another.
+type Entry = (u32, u32, u64);
+
+/// The order by what the processes reported, by rank: entry i is the process to be rank i. Only the
+/// first `vertices` of them will have one. `None`: leave them.
+pub fn order(
+    facts: &Facts,
+    settings: &Settings,
+    reports: &[Report],
+    weights: Weights,
+    vertices: usize,
+    places: Option<&Places>,
+) -> rw::Result<(Option<Vec<u32>>, String)> {
+    let fixed: Vec<u32> = (0u32..)
+        .zip(reports)
+        .filter(|(rank, report)| settings.fix.contains(&report.task) && (*rank as usize) < vertices)
+        .map(|(rank, _)| rank)
+        .collect();
+    if facts.how == How::Shuffle {
+        // Another sequence than that of the world.
+        let seed = settings.seed.wrapping_add(0x5bd1_e995);
+        let settings = Settings { seed, fix: fixed, ..settings.clone() };
+        let order = plan::shuffled(reports.len(), &settings);
+        return Ok((Some(order), format!("shuffled with seed {}", settings.seed)));
+    }
+    let (topology, slots) = places_of(facts, settings, reports, places)?;
+    let declared = entries(reports, |report| &report.edges);
+    let entries = match weights {
+        Weights::Given => declared,
+        Weights::Unknown => {
+            let stored = stored(facts, reports);
+            let sent = entries(reports, |report| &report.sent);
+            [stored, sent].into_iter().find(|m| covers(m, &declared)).unwrap_or(declared)
+        }
+    };
+    let entries: Vec<(u32, u32, Traffic)> = entries
+        .into_iter()
+        .map(|(from, to, bytes)| (from, to, Traffic { bytes, messages: 1 }))
+        .collect();
+    let matrix =
+        CommMatrix::from_point_to_point(SparseMatrix::from_entries(reports.len(), &entries));
+    let options = decide::Options { fixed, ..settings.decide_options() };
+    let decision = decide::decide(&matrix, topology.as_ref(), &slots, &options)?;
+    Ok((decision.changed.then_some(decision.process_of_task), decision.reason))
+}
+
+/// The machine, and the slot of every process in it.
+fn places_of(
+    facts: &Facts,
+    settings: &Settings,
+    reports: &[Report],
+    places: Option<&Places>,
+) -> rw::Result<(Box<dyn Topology>, Vec<usize>)> {
+    let unknown =
+        || rw::Error::new(rw::ErrorKind::Infeasible, "the places of the processes are unknown");
+    if let Some(spec) = &settings.topology {
+        let topology = topology::parse(spec)?;
+        let all = plan::given_slots(settings, facts.size, topology.as_ref())?;
+        let slots: Option<Vec<usize>> =
+            reports.iter().map(|report| all.get(report.process as usize).copied()).collect();
+        return Ok((topology, slots.ok_or_else(unknown)?));
+    }
+    let places = places.ok_or_else(unknown)?;
+    let tree = topology::from_launch(
+        &places.node_of_process,
+        &places.place_of_process,
+        &places.level_costs,
+    )?;
+    Ok((Box::new(tree), (0..reports.len()).collect()))
+}
+
+fn entries(reports: &[Report], of: impl Fn(&Report) -> &Vec<(u32, u64)>) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(reports.iter().map(|r| of(r).len()).sum());
+    for (from, report) in (0u32..).zip(reports) {
+        entries.extend(
+            of(report)
+                .iter()
+                .filter(|(to, bytes)| (*to as usize) < reports.len() && *bytes > 0)
+                .map(|&(to, bytes)| (from, to, bytes)),
+        );
+    }
+    entries
+}
+
+/// What the store has of the traffic between these processes; empty if nothing.
+fn stored(facts: &Facts, reports: &[Report]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if facts.store.is_empty() || facts.key.is_empty() {
+        return entries;
+    }
+    let record = Store::open(&facts.store).load(&facts.key);
+    let Ok(Some(record)) = record else { return entries };
+    if record.matrix.tasks() != facts.size || !record.has_all_tasks() {
+        return entries;
+    }
+    let mut rank_of_task = vec![u32::MAX; facts.size];
+    for (rank, report) in (0u32..).zip(reports) {
+        if let Some(place) = rank_of_task.get_mut(report.task as usize) {
+            *place = rank;
+        }
+    }
+    for (i, j, traffic) in record.matrix.sum().entries() {
+        let pair = (rank_of_task.get(i as usize), rank_of_task.get(j as usize));
+        if let (Some(&from), Some(&to)) = pair
+            && from != u32::MAX
+            && to != u32::MAX
+            && traffic.bytes > 0
+        {
+            entries.push((from, to, traffic.bytes));
+        }
+    }
+    entries
+}
+
+/// Whether measured traffic is that of the declared edges: most of its bytes run along them, and
+/// most of them have some. Traffic of another phase of the program, or of a launch in which the same
+/// communicator was in another order, says nothing about them.
+fn covers(measured: &[Entry], declared: &[Entry]) -> bool {
+    let pair = |&(i, j, _): &Entry| (i.min(j), i.max(j));
+    let edges: HashSet<(u32, u32)> = declared.iter().filter(|e| e.0 != e.1).map(pair).collect();
+    let (mut along, mut all) = (0u128, 0u128);
+    let mut used = HashSet::new();
+    for entry in measured.iter().filter(|e| e.0 != e.1) {
+        all += u128::from(entry.2);
+        if edges.contains(&pair(entry)) {
+            along += u128::from(entry.2);
+            used.insert(pair(entry));
+        }
+    }
+    all > 0 && 2 * along >= all && 2 * used.len() >= edges.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(how: How) -> Facts {
+        Facts { how, process: 0, size: 8, store: String::new(), key: String::new() }
+    }
+
+    /// Processes that talk in pairs (r, r + 4), of which the processes of one node are 0..4.
+    fn pairs() -> (Vec<Report>, Settings) {
+        let report = |rank: u32| Report {
+            process: rank,
+            task: rank,
+            edges: vec![((rank + 4) % 8, 100)],
+            sent: Vec::new(),
+        };
+        let settings = Settings { topology: Some("tree:4:2@1:10".into()), ..Settings::default() };
+        ((0..8).map(report).collect(), settings)
+    }
+
+    fn node(process: u32) -> u32 {
+        process / 4
+    }
+
+    #[test]
+    fn edges_come_together_and_fixed_tasks_stay() {
+        let (reports, settings) = pairs();
+        let answer = order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None);
+        let order = answer.unwrap().0.unwrap();
+        assert_eq!(order[0], 0);
+        for i in 0..4 {
+            assert_eq!(node(order[i]), node(order[i + 4]), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_gain_changes_nothing() {
+        let (reports, mut settings) = pairs();
+        settings.min_gain = 99.0;
+        let answer = order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).unwrap();
+        assert_eq!(answer.0, None);
+        assert!(answer.1.contains("threshold 99 %"), "{}", answer.1);
+    }
+
+    #[test]
+    fn fewer_vertices_than_processes_take_the_best_ones() {
+        // Four processes of the second node are left over: a ring of four fits into the first.
+        let (mut reports, mut settings) = pairs();
+        for (i, report) in reports.iter_mut().enumerate() {
+            report.edges = if i < 4 { vec![((i as u32 + 1) % 4, 1)] } else { Vec::new() };
+        }
+        settings.slots = Some(rw::options::Slots::List(vec![0, 4, 1, 5, 2, 6, 3, 7]));
+        let answer = order(&facts(How::Map), &settings, &reports, Weights::Unknown, 4, None);
+        let mut first = answer.unwrap().0.unwrap();
+        first.truncate(4);
+        first.sort_unstable();
+        assert_eq!(first, [0, 2, 4, 6]);
+    }
+
+    #[test]
+    fn measured_traffic_weighs_edges_only_where_it_is_theirs() {
+        let declared = [(0, 1, 1), (1, 0, 1), (1, 2, 1), (2, 3, 1)];
+        assert!(covers(&[(0, 1, 10), (2, 1, 10)], &declared));
+        assert!(!covers(&[(0, 1, 10)], &declared), "one of three edges");
+        assert!(!covers(&[(0, 1, 10), (2, 1, 10), (0, 3, 30)], &declared), "other traffic");
+        assert!(!covers(&[], &declared));
+        assert!(!covers(&[(2, 2, 5)], &[(1, 1, 1)]), "a process with itself");
+    }
+
+    #[test]
+    fn random_orders_keep_what_is_fixed() {
+        let (reports, mut settings) = pairs();
+        settings.fix = vec![3];
+        let answer = order(&facts(How::Shuffle), &settings, &reports, Weights::Given, 8, None);
+        let order = answer.unwrap().0.unwrap();
+        assert_eq!(order[3], 3);
+        assert_ne!(order, (0..8).collect::<Vec<u32>>());
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..8).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn unknown_places_are_an_error() {
+        let (reports, mut settings) = pairs();
+        settings.topology = None;
+        assert!(order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).is_err());
+        settings.topology = Some("tree:2".into());
+        assert!(order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).is_err());
+    }
+}

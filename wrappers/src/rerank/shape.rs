@@ -1,0 +1,160 @@
+//! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they
+//! look right, whether all processes describe the same, and the edges of a vertex.
+
+/// A topology that every process describes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// Extent of each dimension, and whether it is periodic; vertices in row-major order.
+    Cartesian { dims: Vec<i32>, periods: Vec<i32> },
+    /// As for MPI_Graph_create: where the edges of each vertex end, and all edges.
+    Graph { index: Vec<i32>, edges: Vec<i32> },
+}
+
+impl Shape {
+    /// A grid for at most `size` processes; `None` if MPI would object, or if there is nothing to
+    /// place.
+    pub fn cartesian(dims: Vec<i32>, periods: Vec<i32>, size: usize) -> Option<Shape> {
+        let mut vertices = 1usize;
+        for &extent in &dims {
+            vertices = vertices.checked_mul(usize::try_from(extent).ok().filter(|&e| e > 0)?)?;
+        }
+        (!dims.is_empty() && dims.len() == periods.len() && vertices <= size)
+            .then_some(Shape::Cartesian { dims, periods })
+    }
+
+    /// A graph for at most `size` processes; `None` as above.
+    pub fn graph(index: Vec<i32>, edges: Vec<i32>, size: usize) -> Option<Shape> {
+        let vertices = index.len();
+        let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
+        let last = index.last().and_then(|&i| usize::try_from(i).ok());
+        let in_range = |&v: &i32| usize::try_from(v).is_ok_and(|v| v < vertices);
+        (vertices <= size && ordered && last == Some(edges.len()) && edges.iter().all(in_range))
+            .then_some(Shape::Graph { index, edges })
+    }
+
+    /// Number of vertices.
+    pub fn vertices(&self) -> usize {
+        match self {
+            Shape::Cartesian { dims, .. } => dims.iter().map(|&d| d as usize).product(),
+            Shape::Graph { index, .. } => index.len(),
+        }
+    }
+
+    /// The vertices that `vertex` sends to, each with weight 1; several times as often as it does.
+    pub fn edges(&self, vertex: usize) -> Vec<(u32, u64)> {
+        if vertex >= self.vertices() {
+            return Vec::new();
+        }
+        match self {
+            Shape::Graph { index, edges } => {
+                let end = index[vertex] as usize;
+                let start = if vertex == 0 { 0 } else { index[vertex - 1] as usize };
+                edges[start..end].iter().map(|&to| (to as u32, 1)).collect()
+            }
+            Shape::Cartesian { dims, periods } => {
+                let mut found = Vec::with_capacity(2 * dims.len());
+                let mut stride = 1usize;
+                for (&extent, &periodic) in dims.iter().zip(periods).rev() {
+                    let extent = extent as usize;
+                    let at = vertex / stride % extent;
+                    let base = vertex - at * stride;
+                    let mut link = |to: usize| {
+                        if to != at {
+                            found.push(((base + to * stride) as u32, 1));
+                        }
+                    };
+                    if at > 0 || periodic != 0 {
+                        link((at + extent - 1) % extent);
+                    }
+                    if at + 1 < extent || periodic != 0 {
+                        link((at + 1) % extent);
+                    }
+                    stride *= extent;
+                }
+                found
+            }
+        }
+    }
+
+    /// A number that is the same for the same topology (FNV-1a, 64 bits).
+    pub fn hash(&self) -> u64 {
+        let (kind, a, b) = match self {
+            Shape::Cartesian { dims, periods } => (1, dims, periods),
+            Shape::Graph { index, edges } => (2, index, edges),
+        };
+        let words = [kind, a.len() as i32].into_iter().chain(a.iter().copied());
+        words.chain(b.iter().copied()).fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+            word.to_le_bytes().iter().fold(hash, |hash: u64, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(dims: &[i32], periods: &[i32], size: usize) -> Option<Shape> {
+        Shape::cartesian(dims.to_vec(), periods.to_vec(), size)
+    }
+
+    fn neighbours(shape: &Shape, vertex: usize) -> Vec<u32> {
+        let mut found: Vec<u32> = shape.edges(vertex).iter().map(|e| e.0).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn stencils_follow_the_row_major_order() {
+        let open = grid(&[3, 4], &[0, 0], 12).unwrap();
+        assert_eq!(neighbours(&open, 5), [1, 4, 6, 9]);
+        assert_eq!(neighbours(&open, 0), [1, 4]);
+        let torus = grid(&[3, 4], &[1, 1], 20).unwrap();
+        assert_eq!(neighbours(&torus, 0), [1, 3, 4, 8]);
+        assert_eq!(neighbours(&torus, 12), [0u32; 0], "no vertex");
+        // Both neighbours of an extent of two are the same one; one of extent one has none.
+        assert_eq!(neighbours(&grid(&[2, 1], &[1, 1], 2).unwrap(), 0), [1, 1]);
+    }
+
+    #[test]
+    fn edges_are_mutual() {
+        for periods in [[0, 0, 0], [1, 0, 1], [1, 1, 1]] {
+            let shape = grid(&[2, 3, 4], &periods, 24).unwrap();
+            for v in 0..24 {
+                for to in neighbours(&shape, v) {
+                    let count = |a, b| neighbours(&shape, a).iter().filter(|&&n| n == b).count();
+                    assert_eq!(count(v, to), count(to as usize, v as u32));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_mpi_would_refuse_is_none() {
+        assert_eq!(grid(&[2, 3], &[0, 0], 5), None);
+        assert_eq!(grid(&[0], &[0], 5), None);
+        assert_eq!(grid(&[-2, -2], &[0, 0], 5), None);
+        assert_eq!(grid(&[], &[], 5), None);
+        assert_eq!(grid(&[i32::MAX, i32::MAX, i32::MAX], &[0; 3], 5), None);
+        let graph = |index: &[i32], edges: &[i32]| Shape::graph(index.to_vec(), edges.to_vec(), 3);
+        assert!(graph(&[1, 2], &[1, 0]).is_some());
+        assert_eq!(graph(&[1, 2], &[1, 2]), None, "an edge to no vertex");
+        assert_eq!(graph(&[1, 0], &[1]), None, "not ascending");
+        assert_eq!(graph(&[-1, 1], &[1]), None);
+        assert_eq!(graph(&[1, 2, 2, 2], &[1, 0]), None, "more vertices than processes");
+        assert_eq!(graph(&[], &[]), None);
+    }
+
+    #[test]
+    fn graphs_keep_their_edges_and_have_their_own_number() {
+        let a = Shape::graph(vec![2, 2, 3], vec![1, 2, 0], 3).unwrap();
+        assert_eq!(
+            (a.edges(0), a.edges(1), a.edges(2)),
+            (vec![(1, 1), (2, 1)], vec![], vec![(0, 1)])
+        );
+        let b = Shape::graph(vec![2, 2, 3], vec![2, 1, 0], 3).unwrap();
+        assert_ne!(a.hash(), b.hash());
+        assert_ne!(grid(&[2], &[3], 2).unwrap().hash(), grid(&[3], &[2], 3).unwrap().hash());
+    }
+}
