@@ -65,7 +65,7 @@ pub fn remap_with_loads(
     let price = i128::from(previous.migration_cost);
     let homes = Homes { slot_of_task: &homes, price };
     let judge = Judge::new(&builder);
-    let mut best: Option<((u128, f64, usize), &'static str, Vec<usize>)> = None;
+    let mut best: Option<(Key, &'static str, Vec<usize>)> = None;
     for (name, start) in [("previous mapping", stay), ("fresh mapping", fresh.slot_of_task)] {
         let mut improved = start.clone();
         improve(&builder, loads, fresh.limit, &pinned, Some(homes), &mut improved, budget);
@@ -86,6 +86,9 @@ pub fn remap_with_loads(
     let mapping = Balanced { slot_of_task, limit: fresh.limit, diagnostics };
     Ok(Rebalanced { mapping, moved, forced })
 }
+
+/// What decides, in this order: load above the limit, objective and price, tasks that moved.
+type Key = (u128, f64, usize);
 
 /// Puts tasks without a slot somewhere, and takes tasks off slots that are too full.
 struct Movers<'a, 'b> {

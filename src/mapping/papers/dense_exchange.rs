@@ -144,8 +144,8 @@ impl<'a> State<'a> {
         }
         for level in &mut levels {
             level.traffic = vec![0; level.groups * n];
-            for u in 0..n {
-                let group = level.group_of[position[u] as usize] as usize;
+            for (u, &at) in position.iter().enumerate() {
+                let group = level.group_of[at as usize] as usize;
                 let row = &mut level.traffic[group * n..(group + 1) * n];
                 graph.arcs(u).for_each(|(t, w)| row[t as usize] += scale.weight(w));
             }
@@ -298,7 +298,7 @@ impl<'a> State<'a> {
 mod tests {
     use super::*;
     use crate::metrics::hop_bytes;
-    use crate::topology::{Topology, parse};
+    use crate::topology::parse;
 
     #[test]
     fn exchanges_pay_and_their_gains_are_true() {
