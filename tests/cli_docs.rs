@@ -156,7 +156,7 @@ fn top_help_starts_with_examples_that_parse() {
     let mut lines = help.lines();
     assert_eq!(lines.next(), Some("Examples:"));
     let examples: Vec<&str> = lines.take_while(|l| l.starts_with("  rankweave ")).collect();
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 8);
     for example in examples {
         let command = example.trim().split("   ").next().unwrap_or_default();
         rankweave::cli::command()

@@ -37,6 +37,8 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove 
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Keep a matrix of another tool in the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "check" -d 'Run a program with permuted ranks and compare its results: is reordering safe for it?'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether reordered ranks are faster, by interleaved runs'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what a launch will do with the library, and why not'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
@@ -61,6 +63,8 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'Ho
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
 1\t''
 2\t''"
@@ -202,6 +206,32 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s o -l out 
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l mapping -d 'For rank orders: the process of each task, one a line [default: the best order found]' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l as-launched -d 'For rank orders: the order of the recorded launch'
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l seeds -d 'Seeds of the permutations, one run each: numbers and ranges such as 1-5,17' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l tolerance -d 'How far numbers that are not whole may differ: relative, or relative and absolute' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l ignore -d 'Leave lines that match this regular expression out; may be given several times' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l file -d 'A file that the program writes, to be compared too; may be given several times' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l plain -d 'Runs without permuted ranks, at least 2; the last of them is recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l timeout -d 'Time after which a run is ended, in seconds, or as 10m' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l stdin -d 'Standard input of every run' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l stderr -d 'Compare standard error too'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l sorted -d 'Compare lines sorted: their order has no meaning'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l forget -d 'Do not remember the verdict'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l json -d 'Print the verdict as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l runs -d 'Pairs of runs' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l warmup -d 'Runs of each kind that do not count, before the others; at least 1' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l time-limit -d 'Begin no pair that would not end within this time, in seconds or as 30m' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l timeout -d 'Time after which a single run is ended, which is an error' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l figure -d 'Compare this number of the program\'s output instead of the wall time' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l confidence -d 'Probability in percent with which the interval is to hold the true median' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l stdin -d 'Standard input of every run' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l higher-is-better -d 'A larger figure is better'
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l plain -d 'Run the launcher\'s order without the library'
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l json -d 'Print the result as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l mode -d 'What to do: auto, record, reorder, shuffle or off' -r -f -a "auto\t''
 record\t''
 reorder\t''
@@ -222,6 +252,8 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
 1\t''
 2\t''"

@@ -4,6 +4,8 @@
 //! that does it. Data goes to standard output, messages to standard error. Exit codes: 0 done,
 //! 1 nothing to gain or nothing found, 2 usage or I/O error; `run` ends with the program's own.
 
+mod check;
+mod compare;
 mod doctor;
 mod documents;
 mod environment;
@@ -23,6 +25,7 @@ mod settings_args;
 mod show;
 mod stored;
 mod topo;
+mod trial;
 
 use crate::error::{ErrorKind, Result};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -47,6 +50,8 @@ Examples:
   rankweave report --html app.html               the same and more, as one HTML file
   rankweave export --to csv --out app.csv        the matrix for a spreadsheet or pandas
   rankweave doctor -- mpirun -n 64 ./app         what would be recorded, and why not
+  rankweave check -- mpirun -n 8 ./app small     does the program mind other ranks?
+  rankweave compare -- mpirun -n 64 ./app        is it faster with reordered ranks?
 
 Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
 'run' ends with the exit code of the program it runs.";
@@ -92,6 +97,8 @@ enum Command {
     Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
+    Check(check::Args),
+    Compare(compare::Args),
     Doctor(doctor::Args),
     Env(environment::Args),
     Completions(documents::CompletionsArgs),
@@ -112,6 +119,8 @@ impl Command {
             Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),
+            Command::Check(args) => args.execute(),
+            Command::Compare(args) => args.execute(),
             Command::Doctor(args) => args.execute(),
             Command::Env(args) => args.execute(),
             Command::Completions(args) => args.execute(),

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
-use crate::store::{self, Launch, Record, Store};
+use crate::store::{self, Launch, Record, Store, Verdict};
 use std::path::{Path, PathBuf};
 
 /// Options of commands that read the store.
@@ -51,6 +51,15 @@ impl SelectArgs {
             None => self.store.open()?.find(None),
         }
     }
+
+    /// What `rankweave check` found about the program of a record; nothing if that cannot be known.
+    pub(super) fn verdicts(&self, record: &Record) -> Vec<Verdict> {
+        let found = record.program_id().and_then(|program| {
+            let store = self.store.open().ok()?;
+            store.verdicts(program).map_err(|error| eprintln!("rankweave: {error}")).ok()
+        });
+        found.unwrap_or_default()
+    }
 }
 
 /// The record of a selector.
@@ -92,6 +101,8 @@ pub(super) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
         launch: Launch { mode: "import".into(), ..Launch::default() },
         baseline: None,
         unfinished: None,
+        identity: String::new(),
+        history: Vec::new(),
     }
 }
 

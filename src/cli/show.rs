@@ -61,7 +61,8 @@ enum ColorArg {
 impl Args {
     pub(super) fn execute(self) -> Result<Exit> {
         let record = self.select.record()?;
-        let summary = Summary::new(&record, self.kind.kinds());
+        let summary =
+            Summary::new(&record, self.kind.kinds()).with_checks(&self.select.verdicts(&record));
         if self.json {
             output::print_json(&summary)?;
             return Ok(Exit::Done);

@@ -4,7 +4,7 @@ use super::select::StoreArgs;
 use super::{Exit, output};
 use crate::error::Result;
 use crate::report::units;
-use crate::store::Entry;
+use crate::store::{Entry, Store, program_of_key};
 use serde_json::json;
 
 /// List the records in the store, the newest first
@@ -23,19 +23,27 @@ impl ListArgs {
         let store = self.store.open()?;
         let entries = store.list()?;
         if self.json {
-            let records: Vec<_> = entries.iter().map(entry_json).collect();
+            let records: Vec<_> = entries.iter().map(|e| entry_json(&store, e)).collect();
             let place = store.directory().display().to_string();
             output::print_json(&json!({ "schema": 1, "store": place, "records": records }))?;
         } else if entries.is_empty() {
             eprintln!("rankweave: the store is empty (in {})", store.directory().display());
         } else {
-            output::print(&table(&entries))?;
+            output::print(&table(&store, &entries))?;
         }
         Ok(if entries.is_empty() { Exit::Nothing } else { Exit::Done })
     }
 }
 
-fn entry_json(entry: &Entry) -> serde_json::Value {
+/// What the newest check of the program of a record found, where its key tells which program that is.
+fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
+    let verdicts = store.verdicts(program_of_key(&entry.key)?).ok()?;
+    // One number of tasks that differs decides, as it does for 'rankweave run'.
+    let differs = verdicts.iter().rfind(|v| v.finding == crate::store::Finding::Differs);
+    differs.or(verdicts.last()).map(|v| v.finding.name())
+}
+
+fn entry_json(store: &Store, entry: &Entry) -> serde_json::Value {
     json!({
         "key": entry.key,
         "program": entry.program,
@@ -43,25 +51,27 @@ fn entry_json(entry: &Entry) -> serde_json::Value {
         "recorded_at": entry.recorded_at,
         "file": entry.path.display().to_string(),
         "size_bytes": entry.size,
+        "verdict": verdict(store, entry),
         "problem": entry.problem.as_ref().map(ToString::to_string),
     })
 }
 
-fn table(entries: &[Entry]) -> String {
+fn table(store: &Store, entries: &[Entry]) -> String {
     let key = |e: &Entry| units::printable(&e.key);
     let wide = entries.iter().map(|e| key(e).chars().count()).max().unwrap_or(0).max(3);
     let mut out = format!(
-        "{:<wide$}  {:>7}  {:>9}  {:<20}  {}\n",
-        "KEY", "TASKS", "SIZE", "RECORDED", "PROGRAM"
+        "{:<wide$}  {:>7}  {:>9}  {:<20}  {:<14}  {}\n",
+        "KEY", "TASKS", "SIZE", "RECORDED", "CHECK", "PROGRAM"
     );
     for entry in entries {
         let size = units::bytes(entry.size);
         out.push_str(&match &entry.problem {
             None => format!(
-                "{:<wide$}  {:>7}  {size:>9}  {:<20}  {}\n",
+                "{:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}\n",
                 key(entry),
                 entry.tasks,
                 units::time(entry.recorded_at),
+                verdict(store, entry).unwrap_or("–"),
                 units::printable(&entry.program)
             ),
             Some(problem) => {

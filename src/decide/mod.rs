@@ -1,9 +1,13 @@
 //! Decides whether a job's ranks are worth reordering, and how.
 //!
 //! The answer is never worse than what the launcher did: the given order is always a candidate, and
-//! it is the answer when the predicted gain is below the threshold.
+//! it is the answer when the predicted gain is below the threshold. What earlier launches measured
+//! ([`Measured`]) has the last word.
 
+mod feedback;
 mod wording;
+
+pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};

@@ -15,6 +15,8 @@ fn record(matrix: CommMatrix) -> Record {
         launch: Default::default(),
         baseline: None,
         unfinished: None,
+        identity: String::new(),
+        history: Vec::new(),
     }
 }
 

@@ -7,11 +7,13 @@
 //! default is used, because a profiling library must not be the reason why a job ends.
 
 mod functions;
+mod names;
 mod parse;
 mod settings;
 mod table;
 
 pub use functions::{FUNCTIONS, Functions, is_c_function};
+pub use names::Names;
 pub use parse::{number_list, seconds};
 pub use settings::{Collectives, Mode, Settings, Slots, Spill};
 pub use table::{Opt, TABLE, find};

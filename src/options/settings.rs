@@ -1,6 +1,6 @@
 //! What the options of a launch mean, once parsed.
 
-use super::{parse, table::TABLE};
+use super::{Names, parse, table::TABLE};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -150,6 +150,10 @@ pub struct Settings {
     pub flush: Option<Duration>,
     /// Number of the signal that has it go there; `None` = none has.
     pub flush_signal: Option<i32>,
+    /// Programs that may be reordered whatever speaks against it.
+    pub allow: Names,
+    /// Programs whose ranks are left alone.
+    pub deny: Names,
 }
 
 impl Default for Settings {
@@ -169,6 +173,8 @@ impl Default for Settings {
             spill: Spill::Auto,
             flush: None,
             flush_signal: Some(libc::SIGUSR1),
+            allow: Names::default(),
+            deny: Names::default(),
         }
     }
 }
@@ -255,6 +261,8 @@ mod tests {
             ("RANKWEAVE_SPILL", "/scratch/node"),
             ("RANKWEAVE_FLUSH", "10m"),
             ("RANKWEAVE_FLUSH_SIGNAL", "usr2"),
+            ("RANKWEAVE_ALLOW", "lmp*"),
+            ("RANKWEAVE_DENY", "*"),
         ]);
         assert_eq!(errors, vec![]);
         assert_eq!(s.mode, Mode::Shuffle);
@@ -268,6 +276,7 @@ mod tests {
         assert_eq!(s.collectives, Collectives::Logical);
         assert_eq!(s.flush, Some(Duration::from_secs(600)));
         assert_eq!(s.flush_signal, Some(libc::SIGUSR2));
+        assert_eq!((s.allow, s.deny), (Names::parse("lmp*"), Names::parse("*")));
         assert_eq!(s.spill.directory(), Some(std::path::Path::new("/scratch/node")));
     }
 

@@ -3,8 +3,8 @@
 //! To add one: a field in [`Settings`], a row here. Command line, `rankweave env`, man page,
 //! completions and documentation follow, and tests fail if one of them does not.
 
-use super::parse;
 use super::settings::{Collectives, Mode, Settings, Slots, Spill};
+use super::{Names, parse};
 use crate::error::{Error, ErrorKind, Result};
 
 /// One option: how it is spelled, what it means, how it is read.
@@ -226,6 +226,35 @@ pub static TABLE: &[Opt] = &[
         },
     },
     Opt {
+        name: "allow",
+        env: "RANKWEAVE_ALLOW",
+        value: "NAMES",
+        default: "none",
+        choices: &[],
+        help: "Programs that may be reordered whatever speaks against it",
+        long: "Names or patterns such as lmp*,/opt/site/bin/*,train.py; one with a slash is compared \
+               with the full path. For these neither --deny counts, nor what 'rankweave check' found, \
+               nor that reordered launches were slower.",
+        apply: |s, v| {
+            s.allow = Names::parse(v);
+            Ok(())
+        },
+    },
+    Opt {
+        name: "deny",
+        env: "RANKWEAVE_DENY",
+        value: "NAMES",
+        default: "none",
+        choices: &[],
+        help: "Programs whose ranks are left alone, and only recorded",
+        long: "Names or patterns as with --allow, which comes first: --deny '*' --allow 'lmp*,pw.x' \
+               reorders those two only. Mode shuffle does not ask.",
+        apply: |s, v| {
+            s.deny = Names::parse(v);
+            Ok(())
+        },
+    },
+    Opt {
         name: "verbose",
         env: "RANKWEAVE_VERBOSE",
         value: "LEVEL",
@@ -265,6 +294,8 @@ mod tests {
             "spill",
             "flush",
             "flush-signal",
+            "allow",
+            "deny",
             "verbose",
         ] {
             settings.set(name, find(name).unwrap().default).unwrap();

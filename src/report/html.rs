@@ -464,6 +464,8 @@ mod tests {
             },
             baseline: None,
             unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
         }
     }
 

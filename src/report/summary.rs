@@ -1,9 +1,10 @@
 //! The figures of a record: for people as text, for scripts as JSON.
 
 use super::units;
+use crate::decide::Measured;
 use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
-use crate::store::Record;
+use crate::store::{Record, Verdict};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -55,10 +56,34 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// The same of the launch in the launcher's order.
     pub wall_seconds_given_order: Option<f64>,
+    /// Seconds of the launches that can be compared with this one: in the launcher's order, the
+    /// oldest first.
+    pub past_seconds_given_order: Vec<f64>,
+    /// The same of reordered ones.
+    pub past_seconds_reordered: Vec<f64>,
+    /// What these times say about reordering, in words; empty before there are both.
+    pub measured: String,
+    /// What `rankweave check` found about the program.
+    pub checks: Vec<Check>,
     /// The tasks that send most.
     pub top_senders: Vec<Sender>,
     /// The pairs (both directions added up) with most traffic.
     pub top_pairs: Vec<Pair>,
+}
+
+/// A verdict of `rankweave check`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// `safe`, `differs` or `not comparable`.
+    pub verdict: &'static str,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Seeds of the permutations.
+    pub seeds: Vec<u64>,
+    /// When, seconds since 1970-01-01 UTC.
+    pub checked_at: u64,
+    /// Why.
+    pub reason: String,
 }
 
 /// Bytes, messages and ordered pairs.
@@ -124,6 +149,11 @@ impl Summary {
         let known = !launch.node_of_process.is_empty();
         let unfinished = record.unfinished.clone().unwrap_or_default();
         let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
+        let past = record
+            .history
+            .last()
+            .map(|last| Measured::of(&record.history, last.work, last.places))
+            .unwrap_or_default();
         Summary {
             schema: 1,
             key: record.key.clone(),
@@ -149,9 +179,27 @@ impl Summary {
             internode_bytes_given_order: known.then(|| internode(&matrix, nodes_of(false))),
             wall_seconds: launch.wall_seconds,
             wall_seconds_given_order: record.baseline.as_ref().map(|b| b.wall_seconds),
+            measured: past.words(),
+            past_seconds_given_order: past.given,
+            past_seconds_reordered: past.reordered,
+            checks: Vec::new(),
             top_senders: top_senders(&matrix, TOP),
             top_pairs: top_pairs(&matrix, TOP, &nodes_of(true)),
         }
+    }
+
+    /// Adds what `rankweave check` found about the program.
+    #[must_use]
+    pub fn with_checks(mut self, verdicts: &[Verdict]) -> Self {
+        let check = |v: &Verdict| Check {
+            verdict: v.finding.name(),
+            tasks: v.tasks,
+            seeds: v.seeds.clone(),
+            checked_at: v.checked_at,
+            reason: v.reason.clone(),
+        };
+        self.checks = verdicts.iter().map(check).collect();
+        self
     }
 
     /// The figures as text of a few lines, ending in a newline.
@@ -196,6 +244,21 @@ impl Summary {
                 _ => String::new(),
             };
             line("time", format!("{:.2} s{given}", self.wall_seconds))?;
+        }
+        if let Some((before, after)) = self.predicted.filter(|p| p.0 > 0 && p.0 != p.1) {
+            let percent = 100.0 * (after as f64 / before as f64 - 1.0);
+            line("predicted", format!("hop-bytes {percent:+.1} %"))?;
+        }
+        if !self.measured.is_empty() {
+            line("history", self.measured.clone())?;
+        }
+        for check in &self.checks {
+            let reason = match check.reason.as_str() {
+                "" => String::new(),
+                known => format!(": {}", p(known)),
+            };
+            let when = units::time(check.checked_at);
+            line("check", format!("{} with {} ranks, {when}{reason}", check.verdict, check.tasks))?;
         }
         writeln!(out)?;
         writeln!(out, "  {:<12}{:>12}{:>14}{:>12}", "traffic", "bytes", "messages", "pairs")?;
@@ -341,6 +404,8 @@ mod tests {
             },
             baseline: None,
             unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
         }
     }
 
@@ -358,6 +423,38 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn history_and_checks_are_told() {
+        use crate::store::{Finding, Past};
+        let mut record = record();
+        record.launch.predicted = (1000, 250);
+        for (id, wall_seconds) in [(1, 10.0), (2, 10.2), (3, 7.0), (4, 7.1)] {
+            let past =
+                Past { id, ended_at: id, reordered: id > 2, wall_seconds, ..Past::default() };
+            record.history.push(past);
+        }
+        let verdict = Verdict {
+            program: "/opt/app".into(),
+            launch: vec![],
+            tasks: 4,
+            checked_at: 1_700_000_000,
+            seeds: vec![1],
+            finding: Finding::Differs,
+            reason: "line 3".into(),
+        };
+        let summary = Summary::new(&record, &Kind::ALL).with_checks(&[verdict]);
+        let text = summary.text();
+        for part in [
+            "measured time 10.10 s → 7.05 s (-30.2 %, medians of 2 and 2 launches: faster)",
+            "predicted   hop-bytes -75.0 %",
+            "differs with 4 ranks, 2023-11-14",
+            ": line 3",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!(summary.past_seconds_reordered, [7.0, 7.1]);
     }
 
     #[test]

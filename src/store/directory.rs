@@ -5,7 +5,8 @@
 //! one and two jobs that end together leave one of the two.
 
 use super::Record;
-use super::file::{self, encode, read_file};
+use super::file::{self, encode_with, read_file};
+use super::history::{Past, joined};
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -89,24 +90,42 @@ impl Store {
 
     /// Keeps a record under its key and gives its file.
     ///
+    /// The histories of the record in place and of this one are joined, so that what another launch
+    /// added meanwhile is not lost.
     /// The old record stays until the new one is complete on disk. A file that cannot be decoded is
     /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
-        let bytes = encode(record)?;
         let path = self.path_of(&record.key);
+        self.create()?;
+        let before = self.make_way(&path)?;
+        self.write(&path, &encode_with(record, &joined(&before, &record.history))?)?;
+        self.sweep();
+        Ok(path)
+    }
+
+    /// Replaces a small file of the store, or creates it.
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.create()?;
+        self.write(path, bytes)
+    }
+
+    fn create(&self) -> Result<()> {
         fs::create_dir_all(&self.directory).map_err(|e| {
             Error::io("cannot create the store", &self.directory, &e)
                 .advise("--store DIR with a directory you can write to")
-        })?;
-        self.make_way(&path)?;
-        let temporary = self.temporary(&path);
-        let written = write_synced(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+        })
+    }
+
+    /// Writes under another name and renames.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let temporary = self.temporary(path);
+        let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
         if let Err(e) = written {
             // Not more than an attempt: the failure to report is the one above.
             let _ = fs::remove_file(&temporary);
-            return Err(Error::io("cannot save the record", &path, &e)
+            return Err(Error::io("cannot save the record", path, &e)
                 .advise("the space and permissions there, or --store with another directory"));
         }
         // The rename itself is durable once the directory is synced; some file systems refuse that,
@@ -114,16 +133,16 @@ impl Store {
         if let Ok(directory) = File::open(&self.directory) {
             let _ = directory.sync_all();
         }
-        self.sweep();
-        Ok(path)
+        Ok(())
     }
 
-    /// Moves a damaged file out of the way; refuses if there is one of a newer version.
-    fn make_way(&self, path: &Path) -> Result<()> {
+    /// Moves a damaged file out of the way; refuses if there is one of a newer version. Gives the
+    /// history in a good one.
+    fn make_way(&self, path: &Path) -> Result<Vec<Past>> {
         let error = match fs::symlink_metadata(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             _ => match read_file(path) {
-                Ok(_) => return Ok(()),
+                Ok(before) => return Ok(before.history),
                 Err(error) => error,
             },
         };
@@ -137,7 +156,7 @@ impl Store {
                 .at(path.display())
                 .advise("a newer rankweave, or another store with --store"));
             }
-            _ if !path.exists() => return Ok(()),
+            _ if !path.exists() => return Ok(Vec::new()),
             _ => return Err(error),
         }
         let aside = (0..1000)
@@ -155,7 +174,7 @@ impl Store {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::io("cannot move the damaged record aside", path, &e))
             }
-            _ => Ok(()),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -180,7 +199,8 @@ impl Store {
         for file in files.flatten() {
             let name = file.file_name();
             let name = name.to_string_lossy();
-            let ours = name.starts_with('.') && name.contains(ENDING) && name.ends_with(".tmp");
+            let known = name.contains(ENDING) || name.contains(".verdict.");
+            let ours = name.starts_with('.') && known && name.ends_with(".tmp");
             let old = || {
                 let changed = file.metadata().and_then(|m| m.modified()).ok()?;
                 changed.elapsed().ok().map(|age| age > STALE)

@@ -10,14 +10,17 @@
 //! ```
 //!
 //! The version changes whenever the encoding of a record does; older versions stay readable here.
-//! Version 1 has no [`Record::unfinished`] at the end.
+//! Version 1 has no [`Record::unfinished`] at the end. Version 3 has, behind what version 2 has, a
+//! second value with the program's identity and the history ([`Record::identity`],
+//! [`Record::history`]).
 //! The checksum finds damage, not malice: a body that passes it is still checked field by field,
 //! and reading never allocates more than a small multiple of the bytes that are really there.
 
+use super::history::{Past, joined};
 use super::{Launch, Record};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::CommMatrix;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -25,7 +28,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -63,8 +66,24 @@ impl From<Version1> for Record {
             launch: old.launch,
             baseline: old.baseline,
             unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
         }
     }
+}
+
+/// What version 3 adds.
+#[derive(Debug, Default, Deserialize)]
+struct Tail {
+    identity: String,
+    history: Vec<Past>,
+}
+
+/// The same, for writing.
+#[derive(Debug, Serialize)]
+struct TailRef<'a> {
+    identity: &'a str,
+    history: &'a [Past],
 }
 
 /// The fields in front of the matrix: what a listing needs, without reading the rest.
@@ -81,15 +100,45 @@ pub(super) struct Head {
 
 /// The bytes of a record file.
 pub fn encode(record: &Record) -> Result<Vec<u8>> {
-    let body = postcard::to_allocvec(record)
-        .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}")))?;
+    encode_with(record, &record.history)
+}
+
+/// The bytes of a record file with another history than the record's own.
+pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> {
+    let failed = |e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}"));
+    let mut body = postcard::to_allocvec(record).map_err(failed)?;
+    let tail = TailRef { identity: &record.identity, history };
+    body.extend(postcard::to_allocvec(&tail).map_err(failed)?);
+    Ok(seal(MAGIC, VERSION, &body))
+}
+
+/// A body behind its header.
+pub(super) fn seal(magic: [u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + body.len());
-    bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&magic);
+    bytes.extend_from_slice(&version.to_le_bytes());
     bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
-    bytes.extend_from_slice(&body);
-    Ok(bytes)
+    bytes.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Version and body of a sealed file; `what` it is enters the messages.
+///
+/// Errors (without a place): something else, a newer version than `newest`, cut short, damaged.
+pub(super) fn open_sealed<'a>(
+    bytes: &'a [u8],
+    magic: [u8; 8],
+    newest: u32,
+    what: &str,
+) -> Result<(u64, &'a [u8])> {
+    let header = parse_header(bytes, magic, newest, what)?;
+    let body = &bytes[HEADER..];
+    check_length(&header, body.len() as u64, what)?;
+    if crc32fast::hash(body) != header.checksum {
+        return Err(damaged(&format!("the checksum of the {what} does not match")));
+    }
+    Ok((header.version, body))
 }
 
 /// The record in the bytes of a file.
@@ -97,15 +146,17 @@ pub fn encode(record: &Record) -> Result<Vec<u8>> {
 /// Errors (without a place, which the caller adds): not a record at all, a newer version, cut
 /// short, bytes too many, damaged, contents that contradict themselves.
 pub fn decode(bytes: &[u8]) -> Result<Record> {
-    let header = parse_header(bytes)?;
-    let body = &bytes[HEADER..];
-    check_length(&header, body.len() as u64)?;
-    if crc32fast::hash(body) != header.checksum {
-        return Err(damaged("the checksum of the record does not match"));
-    }
-    let decoded = match header.version {
+    let (version, body) = open_sealed(bytes, MAGIC, VERSION, "record")?;
+    let decoded = match version {
         1 => postcard::take_from_bytes::<Version1>(body).map(|(old, rest)| (old.into(), rest)),
-        _ => postcard::take_from_bytes::<Record>(body),
+        2 => postcard::take_from_bytes::<Record>(body),
+        _ => postcard::take_from_bytes::<Record>(body).and_then(|(mut record, rest)| {
+            let (tail, rest) = postcard::take_from_bytes::<Tail>(rest)?;
+            record.identity = tail.identity;
+            // Within the bounds, whoever wrote it.
+            record.history = joined(&tail.history, &[]);
+            Ok((record, rest))
+        }),
     };
     let (record, rest) =
         decoded.map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
@@ -129,8 +180,9 @@ pub fn read_file(path: &Path) -> Result<Record> {
 pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     const FIRST: u64 = 16 << 10;
     let (bytes, length) = read_bytes(path, FIRST)?;
-    let header = parse_header(&bytes).map_err(|e| e.at(path.display()))?;
-    check_length(&header, length.saturating_sub(HEADER as u64))
+    let header =
+        parse_header(&bytes, MAGIC, VERSION, "record").map_err(|e| e.at(path.display()))?;
+    check_length(&header, length.saturating_sub(HEADER as u64), "record")
         .map_err(|e| e.at(path.display()))?;
     let decoded =
         postcard::take_from_bytes::<Head>(&bytes[HEADER..]).map(|(head, _)| head).or_else(|_| {
@@ -169,27 +221,25 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64)> {
     Ok((bytes, length))
 }
 
-fn parse_header(bytes: &[u8]) -> Result<Header> {
-    if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
-        return Err(Error::new(ErrorKind::Format, "this is not a rankweave record")
+fn parse_header(bytes: &[u8], magic: [u8; 8], newest: u32, what: &str) -> Result<Header> {
+    if !bytes.starts_with(&magic[..bytes.len().min(magic.len())]) {
+        return Err(Error::new(ErrorKind::Format, format!("this is not a rankweave {what}"))
             .advise("'rankweave import' for the files of other tools"));
     }
     let (Some(version), Some(length), Some(checksum)) =
         (number(bytes, 8, 4), number(bytes, 12, 8), number(bytes, 20, 4))
     else {
-        return Err(damaged("the record is cut short: its header is incomplete"));
+        return Err(damaged(&format!("the {what} is cut short: its header is incomplete")));
     };
-    if version > u64::from(VERSION) {
+    if version > u64::from(newest) {
         return Err(Error::new(
             ErrorKind::NewerVersion,
-            format!(
-                "the record has format version {version}; this rankweave reads up to {VERSION}"
-            ),
+            format!("the {what} has format version {version}; this rankweave reads up to {newest}"),
         )
         .advise("a newer rankweave, or another store with --store"));
     }
     if version == 0 {
-        return Err(damaged("the record has format version 0, which does not exist"));
+        return Err(damaged(&format!("the {what} has format version 0, which does not exist")));
     }
     Ok(Header { version, length, checksum: checksum as u32 })
 }
@@ -200,16 +250,16 @@ fn number(bytes: &[u8], start: usize, length: usize) -> Option<u64> {
     Some(field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-fn check_length(header: &Header, there: u64) -> Result<()> {
+fn check_length(header: &Header, there: u64, what: &str) -> Result<()> {
     if there < header.length {
         return Err(damaged(&format!(
-            "the record is cut short: {there} of {} bytes are there",
+            "the {what} is cut short: {there} of {} bytes are there",
             header.length
         )));
     }
     if there > header.length {
         return Err(damaged(&format!(
-            "the record is followed by {} bytes that do not belong to it",
+            "the {what} is followed by {} bytes that do not belong to it",
             there - header.length
         )));
     }
@@ -234,14 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn records_of_version_1_are_read() {
+    fn records_of_older_versions_are_read() {
         let mut record = sample("a", 5);
         let written = encode(&record).unwrap();
-        // The last byte of the body says that the launch was finished; version 1 did not have it.
-        let body = &written[HEADER..written.len() - 1];
-        let mut bytes = seal(body);
-        bytes[8] = 1;
-        assert_eq!(decode(&bytes).unwrap(), record);
+        // Behind the launches there is one byte that says that this one was finished, which version
+        // 1 did not have, and two for an empty identity and history, which version 2 did not have.
+        let body = &written[HEADER..];
+        assert_eq!(body[body.len() - 3..], [0, 0, 0]);
+        for (version, less) in [(1, 3), (2, 2)] {
+            let bytes = seal(MAGIC, version, &body[..body.len() - less]);
+            assert_eq!(decode(&bytes).unwrap(), record, "version {version}");
+            assert!(decode(&seal(MAGIC, version, body)).is_err());
+        }
         record.unfinished =
             Some(super::super::Unfinished { missing: vec![4], ..Default::default() });
         assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
@@ -291,21 +345,40 @@ mod tests {
         assert!(message.contains("contradicts itself"), "{message}");
     }
 
-    /// A file with a correct checksum over any body.
-    fn seal(body: &[u8]) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(VERSION.to_le_bytes());
-        bytes.extend((body.len() as u64).to_le_bytes());
-        bytes.extend(crc32fast::hash(body).to_le_bytes());
-        bytes.extend(body);
-        bytes
+    /// Files of older versions, which must stay readable whatever becomes of the types.
+    #[test]
+    fn committed_records_of_older_versions_are_read() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
+        for version in [1, 2] {
+            let record = read_file(&directory.join(format!("version{version}.rkw"))).unwrap();
+            assert_eq!(record.key, "fixture-n4", "version {version}");
+            assert_eq!(record.matrix.tasks(), 4);
+            assert_eq!(record.launch.process_of_task, [0, 2, 1, 3]);
+            assert_eq!(record.launch.wall_seconds, 12.5);
+            assert_eq!(record.baseline.as_ref().map(|b| b.internode_bytes), Some(4096));
+            assert_eq!(record.unfinished.is_some(), version == 2);
+            assert_eq!((record.identity.as_str(), record.history.len()), ("", 0));
+            let again = decode(&encode(&record).unwrap()).unwrap();
+            assert_eq!(again, record);
+        }
+    }
+
+    #[test]
+    fn identity_and_history_are_kept() {
+        let mut record = sample("a", 5);
+        record.identity = "a-0badcafe".into();
+        record.history = vec![Past { id: 7, wall_seconds: 2.5, ..Past::default() }];
+        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+        record.history.push(Past { id: 8, wall_seconds: f64::NAN, ..Past::default() });
+        let read = decode(&encode(&record).unwrap()).unwrap();
+        assert_eq!(read.history.len(), 1, "what cannot be right is dropped");
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_survived(body in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = decode(&body);
-            let _ = decode(&seal(&body));
+            let _ = decode(&seal(MAGIC, VERSION, &body));
         }
 
         #[test]
@@ -323,7 +396,7 @@ mod tests {
             let mut body = encode(&sample("a", 4)).unwrap()[HEADER..].to_vec();
             let at = at.index(body.len());
             body[at] = byte;
-            if let Ok(record) = decode(&seal(&body)) {
+            if let Ok(record) = decode(&seal(MAGIC, VERSION, &body)) {
                 prop_assert!(record.matrix.is_valid());
             }
         }

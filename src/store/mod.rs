@@ -1,7 +1,7 @@
 //! The store: what is kept between launches, one file per (program, number of tasks).
 //!
 //! A [`Record`] holds the matrix of a program with where it comes from; [`Store`] is a directory of
-//! them; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
+//! them; a [`Verdict`] says whether a program minds permuted ranks; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
 //! key of a launch. The preloaded library uses all of this inside MPI processes, so nothing here
 //! needs more than the core dependencies.
 //!
@@ -11,11 +11,15 @@
 
 mod directory;
 mod file;
+mod history;
 mod identity;
 mod record;
 pub mod spill;
+mod verdict;
 
 pub use directory::{Entry, Store};
 pub use file::{MAGIC, VERSION, decode, encode, read_file};
+pub use history::{KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for};
 pub use record::{Launch, Record, Unfinished};
+pub use verdict::{Finding, Verdict, program_id, program_of_key};

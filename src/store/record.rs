@@ -1,5 +1,6 @@
 //! What the store keeps of one program at one number of tasks.
 
+use super::history::Past;
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,13 @@ pub struct Record {
     pub baseline: Option<Launch>,
     /// Set if the launch did not come to its end, or not all of it is here.
     pub unfinished: Option<Unfinished>,
+    /// Which program this is, whatever the key: name and hash of the executable or script; empty when
+    /// not known.
+    #[serde(skip)]
+    pub identity: String,
+    /// How earlier launches and this one went, the oldest first.
+    #[serde(skip)]
+    pub history: Vec<Past>,
 }
 
 /// What there is to say about the record of a launch that did not reach MPI_Finalize.
@@ -69,6 +77,14 @@ pub struct Launch {
 }
 
 impl Record {
+    /// The program's identity ([`Record::identity`]), in older records from a key that has it.
+    pub fn program_id(&self) -> Option<&str> {
+        match self.identity.as_str() {
+            "" => super::program_of_key(&self.key),
+            known => Some(known),
+        }
+    }
+
     /// True unless rows of some tasks are missing.
     pub fn has_all_tasks(&self) -> bool {
         self.unfinished.as_ref().is_none_or(|u| u.missing.is_empty())
@@ -160,6 +176,8 @@ pub(super) mod tests {
             },
             baseline: None,
             unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
         }
     }
 

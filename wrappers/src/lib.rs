@@ -35,6 +35,7 @@ mod job;
 mod library;
 mod message;
 mod neighbours;
+mod past;
 mod places;
 mod plan;
 mod pmpi;

@@ -3,6 +3,7 @@
 
 use crate::gather::internode_bytes;
 use crate::message;
+use crate::past::Program;
 use crate::places::Places;
 use crate::rerank::How;
 use rw::decide;
@@ -88,6 +89,8 @@ pub struct Keeper {
     predicted: (u128, u128),
     /// Node of each process in a topology the user gave.
     given_nodes: Option<Vec<u32>>,
+    /// What is known of the program from before.
+    known: Program,
 }
 
 /// What the processes of the job have in common.
@@ -134,10 +137,8 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         .filter(|a| !a.is_empty())
         .map(|a| String::from_utf8_lossy(a).into_owned())
         .collect();
-    let key = settings.key.clone().unwrap_or_else(|| {
-        store::identity(&exe, &command)
-            .map_or_else(|_| format!("unknown-n{size}"), |id| store::key_for(&id, size))
-    });
+    let (known, name) = Program::new(settings, &exe, &command, mpi);
+    let key = settings.key.clone().unwrap_or_else(|| format!("{name}-n{size}"));
     let mut keeper = Keeper {
         store: open_store(settings),
         key,
@@ -149,6 +150,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         decision: String::new(),
         predicted: (0, 0),
         given_nodes: None,
+        known,
     };
     let usable = keeper.load(size);
     let mut plan = Plan {
@@ -194,6 +196,13 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         keeper.decision = "left alone: the processes run different programs".into();
         return (plan, keeper);
     }
+    if matches!(settings.mode, options::Mode::Auto | options::Mode::Reorder)
+        && let Some(objection) = keeper.known.objection(keeper.store.as_ref())
+    {
+        keeper.decision = objection;
+        plan.constructors = How::Plain;
+        return (plan, keeper);
+    }
     match settings.mode {
         options::Mode::Off => plan.mode = Mode::Off,
         options::Mode::Record => {}
@@ -219,6 +228,7 @@ pub fn late_keeper(settings: &Settings, size: usize, mpi: &str) -> Keeper {
     let settings = Settings { mode: options::Mode::Record, ..settings.clone() };
     let alike = Alike { complete: false, one_program: false, spawned: false };
     let mut keeper = make(&settings, size, mpi, alike).1;
+    keeper.known.started_unseen();
     keeper.decision = "recorded from its first call that was seen, not from MPI_Init".into();
     keeper
 }
@@ -389,6 +399,15 @@ impl Keeper {
         if settings.topology.is_some() {
             self.given_nodes = Some(nodes_of(topology.as_ref(), &slots));
         }
+        let (nodes, names) = self.nodes(places);
+        let history = self.before.as_ref().map_or(&[][..], |record| &record.history);
+        if decision.changed
+            && let Some(back) = self.known.turned_back(history, store::places_of(&nodes, &names))
+        {
+            self.predicted = (decision.cost_before, decision.cost_before);
+            self.decision = back;
+            return Ok(Vec::new());
+        }
         Ok(if decision.changed { decision.process_of_task } else { Vec::new() })
     }
 
@@ -414,13 +433,7 @@ impl Keeper {
         if given && self.given_nodes.is_none() {
             self.given_nodes = self.nodes_of_given(tasks);
         }
-        let (nodes, names) = match self.given_nodes.take() {
-            Some(nodes) => {
-                let count = nodes.iter().max().map_or(0, |&m| m as usize + 1);
-                (nodes, (0..count).map(|i| format!("node{i}")).collect())
-            }
-            None => (places.node_of_process, places.node_names),
-        };
+        let (nodes, names) = self.nodes(Some(&places));
         let mut launch = Launch {
             mode: plan.mode.name().into(),
             process_of_task: plan.process_of_task.clone(),
@@ -435,7 +448,9 @@ impl Keeper {
             ..Launch::default()
         };
         (launch.internode_bytes, launch.total_bytes) = internode_bytes(&matrix, &launch);
-        let baseline = self.before.take().and_then(|before| {
+        let mut history = Vec::new();
+        let baseline = self.before.take().and_then(|mut before| {
+            history = std::mem::take(&mut before.history);
             if launch.process_of_task.is_empty() && plan.mode == Mode::Record {
                 None
             } else if before.launch.process_of_task.is_empty() {
@@ -444,12 +459,11 @@ impl Keeper {
                 before.baseline
             }
         });
-        let summary = self.summary(&launch, baseline.as_ref());
-        let record = Record {
+        let mut record = Record {
             key: self.key.clone(),
-            program: self.program,
-            command: self.command,
-            mpi: self.mpi,
+            program: std::mem::take(&mut self.program),
+            command: std::mem::take(&mut self.command),
+            mpi: std::mem::take(&mut self.mpi),
             recorded_at: SystemTime::now()
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .map_or(0, |d| d.as_secs()),
@@ -457,14 +471,29 @@ impl Keeper {
             launch,
             baseline,
             unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
         };
+        self.known.remember(&mut record, &history, None, plan.job.id);
         if let Some(store) = &self.store
             && let Err(error) = crate::spill_file::without_size_signal(|| store.save(&record))
         {
             message::line(&format!("{error}; the matrix of this launch is not stored"));
         }
         if self.verbose >= 1 {
-            message::line(&summary);
+            message::line(&self.summary(&record));
+        }
+    }
+
+    /// The node of each process, and the nodes' names: of the topology the user gave, else as found.
+    fn nodes(&self, places: Option<&Places>) -> (Vec<u32>, Vec<String>) {
+        match (&self.given_nodes, places) {
+            (Some(nodes), _) => {
+                let count = nodes.iter().max().map_or(0, |&m| m as usize + 1);
+                (nodes.clone(), (0..count).map(|i| format!("node{i}")).collect())
+            }
+            (None, Some(places)) => (places.node_of_process.clone(), places.node_names.clone()),
+            (None, None) => (Vec::new(), Vec::new()),
         }
     }
 
@@ -475,7 +504,8 @@ impl Keeper {
         Some(nodes_of(topology.as_ref(), &slots))
     }
 
-    fn summary(&self, launch: &Launch, baseline: Option<&Launch>) -> String {
+    fn summary(&self, record: &Record) -> String {
+        let launch = &record.launch;
         let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
         let mut text = format!(
             "{}: {} launch, {:.1} MiB sent, {:.1} MiB between nodes, {:.1} s",
@@ -485,16 +515,17 @@ impl Keeper {
             mib(launch.internode_bytes),
             launch.wall_seconds
         );
-        if let Some(baseline) = baseline {
+        if let Some(baseline) = &record.baseline {
             text.push_str(&format!(
                 " (launcher's order: {:.1} MiB between nodes, {:.1} s)",
                 mib(baseline.internode_bytes),
                 baseline.wall_seconds
             ));
         }
-        if !self.decision.is_empty() {
+        let helped = self.known.helped(record);
+        for part in [self.decision.as_str(), &helped].into_iter().filter(|p| !p.is_empty()) {
             text.push_str("; ");
-            text.push_str(&self.decision);
+            text.push_str(part);
         }
         text
     }

@@ -13,7 +13,11 @@ pub(in crate::cli) const MPI: &str = "RANKWEAVE_MPI";
 
 /// The value of the variable for a launch, or `None` if no program of it loads its MPI library by
 /// itself, or that library is not known.
-pub(super) fn for_launch(found: &Found, command: &[String], library: &Path) -> Option<String> {
+pub(in crate::cli) fn for_launch(
+    found: &Found,
+    command: &[String],
+    library: &Path,
+) -> Option<String> {
     let launch = Launch::of(found, command);
     let library = Image::read(library).ok()?;
     launch.parts.iter().find_map(|part| {

@@ -9,10 +9,12 @@ mod launcher;
 mod library;
 mod plan;
 
+pub(super) use functions::for_launch as functions_of;
 pub(super) use functions::{MPI, loaded, search_of};
 pub(super) use launcher::in_path;
 pub use launcher::{Found, Launcher};
 pub(super) use library::find as find_library;
+pub(super) use plan::quoted;
 pub use plan::{Plan, plan};
 
 use super::settings_args::SettingsArgs;
@@ -64,7 +66,7 @@ pub struct Args {
 
 /// The settings that the processes of a launch will have: what is in the environment, and above it
 /// what was given as options. Errors: one of them cannot be understood.
-fn variables_of(given: &SettingsArgs) -> Result<(Vec<(String, String)>, Settings)> {
+pub(super) fn variables_of(given: &SettingsArgs) -> Result<(Vec<(String, String)>, Settings)> {
     let mut variables = Vec::new();
     // What is in the environment reaches the processes of this node by itself, but not those
     // of others; so all of it is passed on, and the options given here take precedence.

@@ -28,7 +28,8 @@ impl Plan {
     }
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it.
+pub(in crate::cli) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();

@@ -77,6 +77,8 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
         launch,
         baseline: None,
         unfinished: Some(Unfinished { how: how.into(), missing, lacks }),
+        identity: String::new(),
+        history: Vec::new(),
     };
     match record.inconsistency() {
         None => Ok(Joined { record, gaps }),

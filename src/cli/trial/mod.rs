@@ -1,0 +1,133 @@
+//! Launches that a command starts itself, several of one kind in a row: for `check` and `compare`.
+//!
+//! A [`Series`] is a launch that can be started plain or with the library and settings of its own;
+//! [`execute`] runs one and waits for it. What the library stores goes to a [`Scratch`] store inside
+//! the user's, which the node of rank 0 sees as well, so that the user's records stay as they are.
+
+mod execute;
+
+pub(super) use execute::{End, Outcome, Streams, execute};
+
+use super::run::{self, Launcher, Plan};
+use super::settings_args::SettingsArgs;
+use crate::error::{Error, Result};
+use crate::options::{FUNCTIONS, TABLE};
+use crate::store::{Record, Store};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Variables that belong to one launch only, and are not handed on from the user's environment.
+const OWN: [&str; 2] = ["RANKWEAVE_MODE", "RANKWEAVE_VERBOSE"];
+
+/// A launch that is started several times.
+#[derive(Debug)]
+pub(super) struct Series {
+    launch: Vec<String>,
+    found: run::Found,
+    library: PathBuf,
+    /// What is in the user's environment.
+    variables: Vec<(String, String)>,
+    /// Standard input of every run.
+    stdin: Option<PathBuf>,
+    /// Time after which a run is ended.
+    pub(super) timeout: Option<Duration>,
+}
+
+impl Series {
+    /// Errors: there is no such launcher, the library cannot be found, a variable is wrong.
+    pub(super) fn new(
+        launch: &[String],
+        stdin: Option<PathBuf>,
+        timeout: Option<Duration>,
+    ) -> Result<Series> {
+        let (variables, _) = run::variables_of(&SettingsArgs::default())?;
+        let found = Launcher::of_command(launch)?;
+        let library = run::find_library()?;
+        let mut variables: Vec<_> =
+            variables.into_iter().filter(|v| !OWN.contains(&v.0.as_str())).collect();
+        if let Some(functions) = run::functions_of(&found, launch, &library) {
+            variables.push((FUNCTIONS.to_string(), functions));
+        }
+        let stdin = stdin.or_else(regular_stdin);
+        Ok(Series { launch: launch.to_vec(), found, library, variables, stdin, timeout })
+    }
+
+    /// Runs it without the library.
+    pub(super) fn plain(&self, streams: &Streams) -> Result<Outcome> {
+        // A library that is preloaded by the user's environment does nothing.
+        let environment = vec![("RANKWEAVE_MODE".to_string(), "off".to_string())];
+        let plan = Plan { command: self.launch.clone(), environment };
+        execute(&plan, &[], self.stdin.as_deref(), streams, self.timeout)
+    }
+
+    /// Runs it with the library and these settings; `None` takes a variable away.
+    pub(super) fn with(
+        &self,
+        settings: &[(&str, Option<String>)],
+        streams: &Streams,
+    ) -> Result<Outcome> {
+        let mut variables = self.variables.clone();
+        variables.retain(|v| settings.iter().all(|s| s.0 != v.0));
+        let set = settings.iter().filter_map(|(n, v)| Some((n.to_string(), v.clone()?)));
+        variables.extend(set);
+        let plan = run::plan(&self.found, &self.launch, &self.library, &variables, |name| {
+            std::env::var(name).ok()
+        })?;
+        // What is in our environment reaches the processes of this node by itself.
+        let removed: Vec<&str> = TABLE.iter().map(|option| option.env).collect();
+        execute(&plan, &removed, self.stdin.as_deref(), streams, self.timeout)
+    }
+}
+
+/// Standard input if it is a file, which every run then reads from its start.
+fn regular_stdin() -> Option<PathBuf> {
+    let link = Path::new("/proc/self/fd/0");
+    let is_file = std::fs::metadata(link).is_ok_and(|m| m.is_file());
+    if is_file { std::fs::read_link(link).ok() } else { None }
+}
+
+/// A store for a few launches, removed at the end.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    directory: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// A directory inside `store`.
+    pub(super) fn inside(store: &Store) -> Result<Scratch> {
+        let parent = store.directory();
+        std::fs::create_dir_all(parent)
+            .and_then(|()| tempfile::Builder::new().prefix(".trial-").tempdir_in(parent))
+            .map(|directory| Scratch { directory })
+            .map_err(|e| {
+                Error::io("cannot create a store for these runs", parent, &e)
+                    .advise("--store DIR with a directory you can write to")
+            })
+    }
+
+    /// The store.
+    pub(super) fn store(&self) -> Store {
+        Store::open(self.directory.path())
+    }
+
+    /// The full path, for a variable.
+    pub(super) fn path(&self) -> String {
+        let path = self.directory.path();
+        std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+    }
+
+    /// The record that the last launch left, if it left one. Removes what was there.
+    pub(super) fn take(&self) -> Result<Option<Record>> {
+        let store = self.store();
+        let mut entries = store.list()?;
+        let newest = entries.drain(..).next();
+        let Some(entry) = newest else { return Ok(None) };
+        if let Some(problem) = entry.problem {
+            return Err(problem);
+        }
+        let record = crate::store::read_file(&entry.path)?;
+        // A leftover would be taken for the next launch's.
+        let _ = std::fs::remove_file(&entry.path);
+        Ok(Some(record))
+    }
+}

@@ -1,0 +1,167 @@
+//! How earlier launches of a record went: what tells whether reordering helped.
+//!
+//! Times can be compared only between launches that did the same work on the same kind of places, so
+//! every entry carries a hash of each: the arguments of the program and the MPI library; and which
+//! processes share a node, with the nodes' names without their numbers, so that another allocation of
+//! the same cluster counts as the same places and another cluster does not.
+//!
+//! The list is bounded: the newest [`KEPT`] of each arrangement, work and places, [`LONGEST`] in all.
+
+use serde::{Deserialize, Serialize};
+
+/// Launches that are remembered of one arrangement with one work on one kind of places.
+pub const KEPT: usize = 8;
+/// Launches that are remembered in all.
+pub const LONGEST: usize = 64;
+
+/// How one launch went.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// Random number of the launch.
+    pub id: u64,
+    /// When it ended, seconds since 1970-01-01 UTC.
+    pub ended_at: u64,
+    /// Ranks were in another order than the launcher's.
+    pub reordered: bool,
+    /// Hash of what it had to do, see [`work_of`].
+    pub work: u32,
+    /// Hash of where it ran, see [`places_of`].
+    pub places: u32,
+    /// Seconds between MPI_Init and MPI_Finalize on rank 0.
+    pub wall_seconds: f64,
+    /// Seconds a task spent in blocking MPI calls, on average; `None` where that was not measured.
+    pub mpi_seconds: Option<f64>,
+    /// Bytes sent between tasks on different nodes.
+    pub internode_bytes: u64,
+    /// Bytes sent in all.
+    pub total_bytes: u64,
+    /// Hop-bytes predicted for the launcher's order and the one used; both 0 if nothing was.
+    pub predicted: (u128, u128),
+}
+
+impl Past {
+    /// Times that can be worked with.
+    fn is_sound(&self) -> bool {
+        let good = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+        good(self.wall_seconds) && self.mpi_seconds.is_none_or(good)
+    }
+
+    /// Launches that can be compared, and have the same arrangement.
+    fn is_like(&self, other: &Past) -> bool {
+        (self.reordered, self.work, self.places) == (other.reordered, other.work, other.places)
+    }
+}
+
+/// Puts two histories of one record together: each launch once, the oldest first, no more than the
+/// bounds allow. Entries that cannot be right are dropped.
+pub fn joined(a: &[Past], b: &[Past]) -> Vec<Past> {
+    let mut all: Vec<Past> = a.iter().chain(b).filter(|past| past.is_sound()).cloned().collect();
+    all.sort_by_key(|past| (past.ended_at, past.id));
+    all.dedup_by_key(|past| (past.ended_at, past.id));
+    // From the newest on.
+    let mut kept: Vec<Past> = Vec::new();
+    for past in all.into_iter().rev() {
+        let alike = kept.iter().filter(|k| k.is_like(&past)).count();
+        if alike < KEPT && kept.len() < LONGEST {
+            kept.push(past);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Hash of what a launch has to do: the arguments of the program (without its own name) and the MPI
+/// library.
+pub fn work_of(command: &[String], mpi: &str) -> u32 {
+    let arguments = command.iter().skip(1).map(String::as_bytes);
+    hash(arguments.chain([mpi.as_bytes()]))
+}
+
+/// Hash of where the processes of a launch ran: the node of each, and the nodes' names without digits.
+/// 0 when that is not known.
+pub fn places_of(node_of_process: &[u32], node_names: &[String]) -> u32 {
+    if node_of_process.is_empty() {
+        return 0;
+    }
+    let nodes: Vec<u8> = node_of_process.iter().flat_map(|node| node.to_le_bytes()).collect();
+    let mut stems: Vec<String> = node_names
+        .iter()
+        .map(|name| name.chars().filter(|c| !c.is_ascii_digit()).collect())
+        .collect();
+    stems.sort_unstable();
+    stems.dedup();
+    hash(std::iter::once(nodes.as_slice()).chain(stems.iter().map(String::as_bytes))).max(1)
+}
+
+/// CRC-32 over the parts, each closed by its length.
+fn hash<'a>(parts: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+        hasher.update(&(part.len() as u64).to_le_bytes());
+    }
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn past(id: u64, reordered: bool) -> Past {
+        Past { id, ended_at: id, reordered, wall_seconds: 1.0, ..Past::default() }
+    }
+
+    #[test]
+    fn what_two_launches_added_is_kept_of_both() {
+        let before: Vec<Past> = (0..3).map(|id| past(id, id > 1)).collect();
+        let a = joined(&before, &[past(10, true)]);
+        let b = joined(&before, &[past(11, false)]);
+        let both = joined(&a, &b);
+        assert_eq!(both.iter().map(|p| p.id).collect::<Vec<_>>(), [0, 1, 2, 10, 11]);
+    }
+
+    #[test]
+    fn the_newest_of_each_arrangement_are_kept() {
+        // One in the launcher's order, then many reordered: the one stays.
+        let many: Vec<Past> = (0..100).map(|id| past(id, id > 0)).collect();
+        let kept = joined(&[], &many);
+        assert_eq!(kept.len(), KEPT + 1);
+        assert_eq!((kept[0].id, kept[1].id, kept[KEPT].id), (0, 100 - KEPT as u64, 99));
+        let mut spoilt = past(5, true);
+        spoilt.wall_seconds = f64::NAN;
+        assert_eq!(joined(&[spoilt], &[past(6, true)]).len(), 1);
+    }
+
+    #[test]
+    fn work_and_places() {
+        let of = |line: &str| {
+            work_of(&line.split(' ').map(str::to_string).collect::<Vec<_>>(), "Open MPI")
+        };
+        assert_eq!(of("./app in"), of("/opt/app in"));
+        assert_ne!(of("./app in"), of("./app out"));
+        assert_ne!(of("./app a b"), of("./app ab"));
+        let names = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+        let at = |nodes: &[u32], list: &[&str]| places_of(nodes, &names(list));
+        assert_eq!(at(&[0, 0, 1, 1], &["n01", "n02"]), at(&[0, 0, 1, 1], &["n17", "n33"]));
+        assert_ne!(at(&[0, 0, 1, 1], &["n01", "n02"]), at(&[0, 1, 0, 1], &["n01", "n02"]));
+        assert_ne!(at(&[0, 0, 1, 1], &["n01", "n02"]), at(&[0, 0, 1, 1], &["fat1", "fat2"]));
+        assert_eq!(at(&[], &[]), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_hold(seen in prop::collection::vec((0u64..50, any::<bool>(), 0u32..9), 0..200)) {
+            let all: Vec<Past> = seen
+                .iter()
+                .map(|&(id, reordered, work)| Past { work, ..past(id, reordered) })
+                .collect();
+            let (a, b) = all.split_at(all.len() / 2);
+            let kept = joined(a, b);
+            prop_assert!(kept.len() <= LONGEST);
+            prop_assert!(kept.windows(2).all(|w| (w[0].ended_at, w[0].id) < (w[1].ended_at, w[1].id)));
+            prop_assert_eq!(joined(&kept, &kept), kept.clone());
+            prop_assert!(kept.iter().all(|p| kept.iter().filter(|k| k.is_like(p)).count() <= KEPT));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What `rankweave check` found out about a program: whether it minds permuted ranks.
+//!
+//! A verdict belongs to the program, not to a record: whatever key its matrices have and with however
+//! many tasks it runs. The file is `IDENTITY.verdict` in the store, with the same header as a record:
+//! magic `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for
+//! each number of tasks that was checked, the newest last.
+
+use super::file::{open_sealed, seal};
+use super::{Identity, Store};
+use crate::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+const MAGIC: [u8; 8] = *b"RKCHECK\n";
+const VERSION: u32 = 1;
+/// Numbers of tasks of which the verdict is kept.
+const KEPT: usize = 16;
+/// Larger files were not written by this.
+const LARGEST: u64 = 4 << 20;
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Finding {
+    /// Permuted ranks changed nothing.
+    Safe,
+    /// They changed the program's output or its exit code.
+    Differs,
+    /// The program could not be compared with itself.
+    NotComparable,
+}
+
+impl Finding {
+    /// The name in messages and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Safe => "safe",
+            Finding::Differs => "differs",
+            Finding::NotComparable => "not comparable",
+        }
+    }
+}
+
+/// What a check of a program with one number of tasks found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Path of the executable.
+    pub program: String,
+    /// The launch that was checked.
+    pub launch: Vec<String>,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// When, seconds since 1970-01-01 UTC.
+    pub checked_at: u64,
+    /// Seeds of the permutations.
+    pub seeds: Vec<u64>,
+    /// The outcome.
+    pub finding: Finding,
+    /// Why, or how it was compared, in one sentence; may be empty.
+    pub reason: String,
+}
+
+/// The identity of a program as text: `NAME-HASH`, the key of its records without the number of tasks.
+pub fn program_id(identity: &Identity) -> String {
+    format!("{}-{:08x}", identity.name, identity.hash)
+}
+
+/// The identity in a key that no user chose; `None` if it does not look like one.
+pub fn program_of_key(key: &str) -> Option<&str> {
+    let (program, tasks) = key.rsplit_once("-n")?;
+    let (_, hash) = program.rsplit_once('-')?;
+    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    (is_hash && !tasks.is_empty() && tasks.bytes().all(|b| b.is_ascii_digit())).then_some(program)
+}
+
+impl Store {
+    /// The file with the verdicts on a program.
+    pub fn verdict_path(&self, program: &str) -> PathBuf {
+        self.path_of(program).with_extension("verdict")
+    }
+
+    /// The verdicts on a program, one for each number of tasks, the newest last; empty if there is
+    /// none. Errors: the file cannot be read, is damaged, or of a newer version.
+    pub fn verdicts(&self, program: &str) -> Result<Vec<Verdict>> {
+        let path = self.verdict_path(program);
+        let bytes = match std::fs::metadata(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Ok(meta) if meta.len() > LARGEST => {
+                return Err(Error::new(ErrorKind::Format, "the file is larger than any verdict")
+                    .at(path.display())
+                    .advise("removing it and 'rankweave check' again"));
+            }
+            _ => std::fs::read(&path)
+                .map_err(|e| Error::io("cannot read the verdict of the check", &path, &e))?,
+        };
+        let read = || -> Result<Vec<Verdict>> {
+            let (_, body) = open_sealed(&bytes, MAGIC, VERSION, "verdict")?;
+            postcard::from_bytes(body)
+                .map_err(|e| Error::new(ErrorKind::Format, format!("cannot be decoded: {e}")))
+        };
+        read().map_err(|e| match e.kind() {
+            ErrorKind::NewerVersion => e.at(path.display()),
+            _ => Error::new(ErrorKind::Format, "the verdict of 'rankweave check' is damaged")
+                .at(path.display())
+                .advise("'rankweave check' again"),
+        })
+    }
+
+    /// Keeps a verdict; it replaces an older one with as many tasks. A damaged file is replaced, one
+    /// of a newer version is an error.
+    pub fn keep_verdict(&self, program: &str, verdict: &Verdict) -> Result<PathBuf> {
+        let mut all = match self.verdicts(program) {
+            Err(error) if error.kind() == ErrorKind::Format => Vec::new(),
+            other => other?,
+        };
+        all.retain(|old| old.tasks != verdict.tasks);
+        all.push(verdict.clone());
+        let excess = all.len().saturating_sub(KEPT);
+        all.drain(..excess);
+        let body = postcard::to_allocvec(&all).map_err(|e| {
+            Error::new(ErrorKind::Format, format!("cannot encode the verdict: {e}"))
+        })?;
+        let path = self.verdict_path(program);
+        self.replace(&path, &seal(MAGIC, VERSION, &body))?;
+        Ok(path)
+    }
+
+    /// The verdict that speaks against reordering a program, if any: the newest one that differs.
+    pub fn objection(&self, program: &str) -> Result<Option<Verdict>> {
+        let all = self.verdicts(program)?;
+        Ok(all.into_iter().rev().find(|v| v.finding == Finding::Differs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(tasks: u64, finding: Finding) -> Verdict {
+        Verdict {
+            program: "/opt/app".into(),
+            launch: vec!["mpirun".into(), "./app".into()],
+            tasks,
+            checked_at: 1_700_000_000,
+            seeds: vec![1, 2, 3],
+            finding,
+            reason: "line 3".into(),
+        }
+    }
+
+    #[test]
+    fn one_verdict_for_each_number_of_tasks() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("s"));
+        assert_eq!(store.verdicts("app-0badcafe").unwrap(), []);
+        for (tasks, finding) in
+            [(4, Finding::Differs), (8, Finding::Safe), (4, Finding::NotComparable)]
+        {
+            store.keep_verdict("app-0badcafe", &verdict(tasks, finding)).unwrap();
+        }
+        let found: Vec<_> =
+            store.verdicts("app-0badcafe").unwrap().iter().map(|v| (v.tasks, v.finding)).collect();
+        assert_eq!(found, [(8, Finding::Safe), (4, Finding::NotComparable)]);
+        assert_eq!(store.objection("app-0badcafe").unwrap(), None);
+        store.keep_verdict("app-0badcafe", &verdict(9, Finding::Differs)).unwrap();
+        assert_eq!(store.objection("app-0badcafe").unwrap().map(|v| v.tasks), Some(9));
+        for tasks in 10..40 {
+            store.keep_verdict("app-0badcafe", &verdict(tasks, Finding::Safe)).unwrap();
+        }
+        assert_eq!(store.verdicts("app-0badcafe").unwrap().len(), KEPT);
+        assert!(store.list().unwrap().is_empty(), "a verdict is no record");
+    }
+
+    #[test]
+    fn damaged_verdicts_are_replaced_newer_ones_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let path = store.keep_verdict("a", &verdict(4, Finding::Differs)).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        for cut in 0..good.len() {
+            std::fs::write(&path, &good[..cut]).unwrap();
+            assert!(store.verdicts("a").is_err(), "{cut}");
+        }
+        store.keep_verdict("a", &verdict(4, Finding::Safe)).unwrap();
+        let mut newer = std::fs::read(&path).unwrap();
+        newer[8] = 99;
+        std::fs::write(&path, &newer).unwrap();
+        let error = store.keep_verdict("a", &verdict(4, Finding::Safe)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NewerVersion);
+        assert_eq!(std::fs::read(&path).unwrap(), newer);
+    }
+
+    #[test]
+    fn programs_of_keys() {
+        assert_eq!(program_of_key("app-2-0badcafe-n16"), Some("app-2-0badcafe"));
+        for other in ["winter-run", "app-0badcafe", "app-xyz-n4", "app-0badcafe-n", "-n4"] {
+            assert_eq!(program_of_key(other), None, "{other}");
+        }
+    }
+}
