@@ -134,7 +134,6 @@ impl Program {
             work: self.work,
             places: places_of(launch),
             wall_seconds: launch.wall_seconds,
-            mpi_seconds,
             internode_bytes: launch.internode_bytes,
             total_bytes: launch.total_bytes,
             predicted: launch.predicted,
