@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -97,10 +98,21 @@ impl Store {
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
+        self.put(record, true)
+    }
+
+    /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
+    /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
+    /// record may be damaged, which its checksum shows; the next launch then records anew.
+    pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
+        self.put(record, false)
+    }
+
+    fn put(&self, record: &Record, wait: bool) -> Result<PathBuf> {
         let path = self.path_of(&record.key);
         self.create()?;
         let before = self.make_way(&path)?;
-        self.write(&path, &encode_with(record, &joined(&before, &record.history))?)?;
+        self.write(&path, &encode_with(record, &joined(&before, &record.history))?, wait)?;
         self.sweep();
         Ok(path)
     }
@@ -108,7 +120,7 @@ impl Store {
     /// Replaces a small file of the store, or creates it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.create()?;
-        self.write(path, bytes)
+        self.write(path, bytes, true)
     }
 
     fn create(&self) -> Result<()> {
@@ -119,9 +131,10 @@ impl Store {
     }
 
     /// Writes under another name and renames.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+    fn write(&self, path: &Path, bytes: &[u8], wait: bool) -> Result<()> {
         let temporary = self.temporary(path);
-        let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+        let write = if wait { write_synced } else { write_soon };
+        let written = write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
         if let Err(e) = written {
             // Not more than an attempt: the failure to report is the one above.
             let _ = fs::remove_file(&temporary);
@@ -130,7 +143,7 @@ impl Store {
         }
         // The rename itself is durable once the directory is synced; some file systems refuse that,
         // and the record is in place either way.
-        if let Ok(directory) = File::open(&self.directory) {
+        if wait && let Ok(directory) = File::open(&self.directory) {
             let _ = directory.sync_all();
         }
         Ok(())
@@ -354,6 +367,15 @@ pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Writes a new file and has the kernel begin to put it on the disk.
+fn write_soon(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    // SAFETY: an open descriptor. A file system that cannot do it writes later.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+    Ok(())
 }
 
 fn suffixed(path: &Path, suffix: &str) -> PathBuf {

@@ -26,7 +26,7 @@ import stacks  # noqa: E402
 from checks import Results, Tool  # noqa: E402
 
 PACKAGES = ("lammps", "hpcc", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test",
-            "nwchem-mpich", "nwchem-data")
+            "nwchem-mpich", "nwchem-data", "fenicsx-performance-tests")
 SCALAPACK = "/usr/lib/x86_64-linux-gnu/scalapack"
 
 MELT = """units lj
@@ -162,6 +162,13 @@ def scalapack(mpi, program, data):
     return prepare
 
 
+def fenicsx(directory):
+    """Meshes over MPI_Dist_graph communicators and their neighbourhood collectives."""
+    return ["dolfinx-scaling-test", "--problem_type", "poisson", "--scaling_type", "strong",
+            "--ndofs", "20000", "-ksp_type", "cg", "-pc_type", "jacobi", "-ksp_rtol",
+            "1e-8"] if found("dolfinx-scaling-test") else None
+
+
 def applications():
     number = r"^\s*\d+\s+-?\d+\.\d+"
     # Threshold lines end in times and rates; what was solved and whether it passed is before.
@@ -172,6 +179,8 @@ def applications():
                     drop=r"\d+\.\d+(e-\d+)?", output="hpccoutf.txt", least=5),
         Application("Quantum ESPRESSO silicon", "openmpi4", 4, espresso,
                     r"^!|total energy  |highest occupied|convergence has been", least=2),
+        Application("FEniCSx Poisson", "openmpi4", 4, fenicsx,
+                    r"Krylov iterations|Solution norm|Num |degrees of freedom", least=5),
         Application("ScaLAPACK LU (Open MPI)", "openmpi4", 4, scalapack("openmpi", "xdlu", "LU.dat"),
                     solved, drop=r"\d+\.\d+", least=3),
         Application("ScaLAPACK QR (Open MPI)", "openmpi4", 4, scalapack("openmpi", "xdqr", "QR.dat"),

@@ -13,19 +13,20 @@ class Case:
     needs: further sources to compile, which the program loads.
     reorders: False where the ranks must be left alone in every launch.
     fixed: task 0 has to stay with its process (which has the standard input).
+    full_only: takes much time or memory: not in the quick run.
     stable: the matrix is the same in each run (False where timing decides what is sent).
     """
 
     def __init__(self, source, *arguments, matrix=None, kind="p2p", light=False, code=0,
                  noisy=False, only=None, without=(), stdin=None, variables=None, stable=True,
                  sizes=(4, 7), records=True, timeout=60,
-                 fixed=False, reorders=True, needs=()):
+                 fixed=False, reorders=True, needs=(), full_only=False):
         self.source, self.arguments = source, [str(a) for a in arguments]
         self.matrix, self.kind, self.light, self.code = matrix, kind, light, code
         self.noisy, self.only, self.without, self.stdin = noisy, only, without, stdin
         self.variables, self.stable, self.sizes = variables or {}, stable, sizes
         self.records, self.timeout, self.fixed, self.reorders = records, timeout, fixed, reorders
-        self.needs = needs
+        self.needs, self.full_only = needs, full_only
 
     @property
     def name(self):
@@ -113,6 +114,11 @@ def cases():
     found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))
     found.append(Case("probes.c", sizes=(4,), light=True))
+    for how in ("send", "send_c", "bcast"):
+        found.append(Case("large.c", how, sizes=(2,), light=True, full_only=True, timeout=300,
+                          only=MPI4 if how == "send_c" else None, matrix=expected.large,
+                          kind="collective" if how == "bcast" else "p2p",
+                          variables={"RANKWEAVE_COLLECTIVES": "logical"}))
     for source in ("ring_mpif.f", "ring_module.f90", "ring_f08.f90"):
         found.append(Case(source, matrix=expected.fortran_ring, only=("openmpi4", "mpich4")))
     return found

@@ -19,6 +19,11 @@ def ring(np, size=1000, messages=10):
     return matrix
 
 
+def large(np):
+    """Program large: one message of more than 2^31 bytes."""
+    return {(0, 1): [2 ** 31 + 8, 1]}
+
+
 def subcomm(np):
     """Program subcomm: reversed ring, halves in reversed order, broadcast by hand."""
     matrix = {}

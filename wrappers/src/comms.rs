@@ -269,7 +269,6 @@ impl Drop for Leaving {
 fn drop_caches(thread: &Thread, bits: u64) {
     if thread.comm.load(Ordering::Relaxed) == bits {
         thread.forget_communicator();
-        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
@@ -286,7 +285,6 @@ pub fn drop_all_caches() {
         thread.forget_communicator();
         crate::datatypes::drop_all(thread);
         thread.win.store(0, Ordering::Relaxed);
-        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     });
 }
 

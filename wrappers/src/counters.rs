@@ -184,7 +184,6 @@ fn released_at_thread_end(block: &'static Block) -> bool {
         let thread = thread::current();
         thread.forget_communicator();
         thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
-        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
         block.in_use.store(false, Ordering::Release);
     }
     let key = KEY.get_or_init(|| {

@@ -19,6 +19,7 @@ mod comms;
 mod config;
 mod counters;
 mod datatypes;
+mod elf;
 mod fortran;
 mod gather;
 #[rustfmt::skip]
@@ -44,6 +45,7 @@ mod references;
 mod rerank;
 #[allow(clippy::missing_safety_doc)]
 mod sessions;
+mod signal;
 mod slots;
 #[allow(clippy::missing_safety_doc)]
 mod special;

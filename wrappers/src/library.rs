@@ -28,6 +28,8 @@ pub struct Library {
     pub family: Family,
     /// File of the object that defines PMPI_Init.
     pub path: String,
+    /// Addresses of that object.
+    range: std::ops::Range<usize>,
     /// dlopen handle of that object; 0 where the default scope has everything.
     handle: usize,
 }
@@ -91,7 +93,8 @@ fn find() -> Option<Library> {
     let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PMPI_Init".as_ptr()) };
     let (path, handle) = if global.is_null() { search_objects()? } else { (file_of(global), 0) };
     pin(&path);
-    let library = Library { family: Family::Unknown, path, handle };
+    let mut library = Library { family: Family::Unknown, path, range: 0..0, handle };
+    library.range = crate::elf::range_around(lookup(&library, c"PMPI_Init"));
     let family = if library.path.contains("libmpi_abi") || library.path.contains("libpmpi_abi") {
         Family::Standard
     } else if lookup(&library, c"ompi_mpi_comm_world") != 0 {
@@ -141,7 +144,8 @@ fn is_mpich(library: &Library) -> bool {
 
 /// True if both addresses lie in the same mapped object.
 pub fn same_object(a: usize, b: usize) -> bool {
-    file_of(a as *mut c_void) == file_of(b as *mut c_void)
+    let of_library = |address| get().is_some_and(|l| l.range.contains(&address));
+    of_library(a) && of_library(b) || file_of(a as *mut c_void) == file_of(b as *mut c_void)
 }
 
 /// Where the object that holds `address` is mapped.
@@ -168,28 +172,18 @@ pub fn file_of(address: *mut c_void) -> String {
 
 /// Looks through the mapped objects for one with "mpi" in its name that defines PMPI_Init.
 fn search_objects() -> Option<(String, usize)> {
-    unsafe extern "C" fn visit(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        data: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader passes a valid info; data is the vector given below.
-        unsafe {
-            let names = &mut *data.cast::<Vec<std::ffi::CString>>();
-            let name: *const c_char = (*info).dlpi_name;
-            if !name.is_null() {
-                let name = CStr::from_ptr(name);
-                if name.to_bytes().windows(3).any(|w| w == b"mpi") {
-                    names.push(name.to_owned());
-                }
+    let mut names: Vec<std::ffi::CString> = Vec::new();
+    // The names are copied: no loader function may be called during the visit.
+    crate::elf::for_each_object(|info| {
+        if !info.dlpi_name.is_null() {
+            // SAFETY: names are C strings that stay during the visit.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+            if name.to_bytes().windows(3).any(|w| w == b"mpi") {
+                names.push(name.to_owned());
             }
         }
-        0
-    }
-    let mut names: Vec<std::ffi::CString> = Vec::new();
-    // SAFETY: the callback matches and the data outlives the call. The names are copied so that no
-    // loader function is called while the loader's lock is held.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut names).cast()) };
+        true
+    });
     names.into_iter().find_map(|name| {
         // SAFETY: RTLD_NOLOAD only returns a handle of what is mapped already; it is kept for good.
         unsafe {

@@ -476,7 +476,8 @@ impl Keeper {
         };
         self.known.remember(&mut record, &history, plan.job.id);
         if let Some(store) = &self.store
-            && let Err(error) = crate::spill_file::without_size_signal(|| store.save(&record))
+            && let Err(error) =
+                crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))
         {
             message::line(&format!("{error}; the matrix of this launch is not stored"));
         }

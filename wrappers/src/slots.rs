@@ -148,11 +148,6 @@ pub fn real_name_of(index: usize) -> &'static std::ffi::CStr {
     real_name(index, mpich)
 }
 
-/// Number of the C entry point of this name.
-pub fn of_c_name(name: &std::ffi::CStr) -> Option<usize> {
-    (0..C_COUNT).find(|&index| real_name(index, false).to_bytes()[1..] == *name.to_bytes())
-}
-
 /// True if a C entry point stands for the function of this profiling name.
 pub fn wraps(profiling: &[u8]) -> bool {
     (0..C_COUNT).any(|index| real_name(index, false).to_bytes() == profiling)
@@ -307,19 +302,41 @@ fn target(index: usize) -> Option<*const ()> {
     Some(target)
 }
 
-/// Address of the real function of an entry point in the MPI library; 0 if it has none.
-pub fn real_address(index: usize) -> usize {
-    let name = real_name_of(index);
-    let address = library::symbol(name);
-    if address != 0 || index < fortran_large(0, 0) {
-        return address;
+/// The other name that a real function may have.
+fn older_name(index: usize) -> Option<std::ffi::CString> {
+    if index < fortran_large(0, 0) {
+        return None;
     }
     // MPICH 4 has `pmpir_send_f08ts_large_` where later ones have `pmpir_send_c_f08ts_`.
-    let older = name.to_str().ok().and_then(|name| {
-        let (base, rest) = name.split_once("_c_f08")?;
-        std::ffi::CString::new(format!("{base}_f08{rest}large_")).ok()
-    });
-    older.map_or(0, |name| library::symbol(&name))
+    let (base, rest) = real_name_of(index).to_str().ok()?.split_once("_c_f08")?;
+    std::ffi::CString::new(format!("{base}_f08{rest}large_")).ok()
+}
+
+/// Address of the real function of an entry point in the MPI library; 0 if it has none.
+pub fn real_address(index: usize) -> usize {
+    match library::symbol(real_name_of(index)) {
+        0 => older_name(index).map_or(0, |name| library::symbol(&name)),
+        address => address,
+    }
+}
+
+/// Which entry points have a real function in some mapped object, by number: a faster answer than
+/// [`real_address`] for all of them.
+pub fn all_real() -> Vec<bool> {
+    let older: Vec<_> = (0..COUNT).filter_map(|index| Some((index, older_name(index)?))).collect();
+    let names: Vec<&std::ffi::CStr> = (0..COUNT).map(real_name_of).collect();
+    let found = crate::elf::definers(&names, None);
+    let mut real: Vec<bool> = found.iter().map(Option::is_some).collect();
+    let names: Vec<&std::ffi::CStr> = older.iter().map(|(_, name)| name.as_c_str()).collect();
+    for ((index, _), found) in older.iter().zip(crate::elf::definers(&names, None)) {
+        real[*index] |= found.is_some();
+    }
+    real
+}
+
+/// Numbers of the C entry points by name.
+pub fn c_entries() -> std::collections::HashMap<&'static [u8], usize> {
+    (0..C_COUNT).map(|index| (&real_name(index, false).to_bytes()[1..], index)).collect()
 }
 
 /// The real function of an entry point, looked up once; `None` if the MPI library has none.

@@ -13,6 +13,7 @@
 //! * No descriptor stays open: some programs close all they find. The lock that tells others that
 //!   this process lives belongs to the mapping. To grow, the file is opened again and compared.
 
+use crate::signal::without_signal;
 use rw::store::spill::layout;
 use std::ffi::CString;
 use std::io;
@@ -132,10 +133,9 @@ impl SpillFile {
     }
 }
 
-/// Bytes of a page.
+/// Bytes of a page, and of what the layout needs.
 pub fn page() -> usize {
-    // SAFETY: no preconditions.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096).max(layout::ALIGN)
+    crate::elf::page().max(layout::ALIGN)
 }
 
 /// Refuses directories whose file system is not of this node or nearly full.
@@ -215,30 +215,6 @@ fn lock(descriptor: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `write` such that a limit on the size of files (RLIMIT_FSIZE) is an error in it and nothing
-/// else: the signal that comes with it is held back in this thread, taken off if it was raised here,
-/// and let through again.
-pub fn without_size_signal<T>(write: impl FnOnce() -> T) -> T {
-    // SAFETY: sets are filled before they are read.
-    unsafe {
-        let mut signal: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        let mut pending: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut signal);
-        libc::sigaddset(&raw mut signal, libc::SIGXFSZ);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut before);
-        libc::sigpending(&raw mut pending);
-        let raised_before = libc::sigismember(&raw const pending, libc::SIGXFSZ) == 1;
-        let result = write();
-        if !raised_before {
-            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            libc::sigtimedwait(&raw const signal, std::ptr::null_mut(), &raw const at_once);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        result
-    }
-}
-
 /// Reserves bytes of the file, unless a limit forbids it.
 fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()> {
     let too_large = || io::Error::from_raw_os_error(libc::EFBIG);
@@ -251,7 +227,8 @@ fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()>
         }
     }
     let (from, bytes) = (offset as libc::off_t, length as libc::off_t);
-    without_size_signal(|| {
+    // The signal of a limit on the size of files, which may come all the same.
+    without_signal(libc::SIGXFSZ, || {
         // SAFETY: an open descriptor. Not posix_fallocate, which writes blocks where the file system
         // cannot reserve them, and then is no promise where writing takes new ones.
         let result = unsafe { libc::fallocate(descriptor.as_raw_fd(), 0, from, bytes) };

@@ -55,10 +55,10 @@ pub struct Thread {
     pub block: AtomicPtr<Block>,
     /// The same, kept here while nothing is recorded.
     pub held: AtomicPtr<Block>,
-    /// The last collective call (operation and root, bytes, handles of the datatype and of the
+    /// The last collective call (operation and root, elements, handles of the datatype and of the
     /// reduction operation), and where its calls are counted.
     pub collective: AtomicU64,
-    pub collective_bytes: AtomicU64,
+    pub collective_count: AtomicU64,
     pub collective_type: AtomicU64,
     pub collective_op: AtomicU64,
     pub collective_calls: AtomicPtr<AtomicU64>,

@@ -15,11 +15,13 @@
 //!
 //! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
+use crate::elf::{Object, definers, for_each_object, page, range_of};
 use crate::{library, references, slots};
-use libc::{c_int, c_void};
+use libc::c_void;
 use rw::options::{FUNCTIONS, Functions, is_c_function};
 use std::collections::HashMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[used]
@@ -30,7 +32,8 @@ extern "C" fn at_load() {
     let _ = std::panic::catch_unwind(|| {
         let Some(table) = Symbols::own() else { return };
         if library::is_loaded() {
-            let hidden = table.hide(|entry| slots::real_address(entry) == 0);
+            let real = slots::all_real();
+            let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
             references::take_back(hidden);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
@@ -46,7 +49,7 @@ static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// A function that the program sees and its MPI library lacks, because another MPI library came
 /// than `rankweave run` said.
-pub fn excess() -> Option<&'static str> {
+pub fn excess() -> Option<String> {
     if !TOLD.load(Ordering::Relaxed) {
         return None;
     }
@@ -55,14 +58,19 @@ pub fn excess() -> Option<&'static str> {
         let name = table.name(i).to_bytes();
         is_c_function(name) && table.entry(i).is_some_and(|e| slots::real_address(e) == 0)
     };
-    (1..table.count).find(lacking).and_then(|i| table.name(i).to_str().ok())
+    let found = (1..table.count).find(lacking);
+    found.map(|i| table.name(i).to_string_lossy().into_owned())
 }
 
 /// The file of another tool that comes before this library and takes calls which this one wraps. A
 /// PMPI tool hands them to `PMPI_X`, past this library.
-pub fn overtaken() -> Option<String> {
-    let program = || references::program_profiles().then(|| "the program itself".to_string());
-    Symbols::own()?.overtaken().or_else(program)
+pub fn overtaken() -> Option<&'static str> {
+    static ANSWER: OnceLock<Option<String>> = OnceLock::new();
+    let answer = ANSWER.get_or_init(|| {
+        let program = || references::program_profiles().then(|| "the program itself".to_string());
+        Symbols::own()?.overtaken().or_else(program)
+    });
+    answer.as_deref()
 }
 
 /// True if every function of the MPI library that this library wraps is seen by it: none is hidden
@@ -72,16 +80,26 @@ pub fn complete() -> bool {
     if overtaken().is_some() {
         return false;
     }
-    let has = |real: String| std::ffi::CString::new(real).is_ok_and(|n| library::symbol(&n) != 0);
-    table.hidden().filter_map(|name| name.to_str().ok()).all(|name| {
+    let behind = |name: &CStr| -> Vec<String> {
+        let name = name.to_string_lossy();
         if let Some(rest) = name.strip_prefix("MPI_") {
-            !has(format!("PMPI_{rest}"))
+            vec![format!("PMPI_{rest}")]
         } else if let Some(rest) = name.strip_prefix("mpi_") {
-            !has(format!("pmpi_{rest}")) && !has(format!("pmpir_{rest}"))
+            vec![format!("pmpi_{rest}"), format!("pmpir_{rest}")]
         } else {
-            true
+            Vec::new()
         }
-    })
+    };
+    let real: Vec<CString> =
+        table.hidden().flat_map(behind).filter_map(|name| CString::new(name).ok()).collect();
+    let names: Vec<&CStr> = real.iter().map(CString::as_c_str).collect();
+    definers(&names, None).iter().all(Option::is_none)
+}
+
+/// For each name whether the program, or what was loaded before this library, defines it.
+pub fn taken_before(names: &[&CStr]) -> Vec<bool> {
+    let here = taken_before as *const () as usize;
+    definers(names, Some(here)).iter().map(Option::is_some).collect()
 }
 
 /// This library's dynamic symbol table, as the loader uses it.
@@ -89,78 +107,29 @@ struct Symbols {
     base: usize,
     symbols: *mut libc::Elf64_Sym,
     count: usize,
-    strings: *const libc::c_char,
-}
-
-#[derive(Default)]
-struct Own {
-    base: usize,
-    dynamic: usize,
+    object: Object,
 }
 
 impl Symbols {
     fn own() -> Option<Symbols> {
-        unsafe extern "C" fn visit(
-            info: *mut libc::dl_phdr_info,
-            _size: usize,
-            data: *mut c_void,
-        ) -> c_int {
-            // SAFETY: the loader passes a valid info with its headers; data is the `Own` below.
-            unsafe {
-                let (info, own) = (&*info, &mut *data.cast::<Own>());
-                let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
-                let base = info.dlpi_addr as usize;
-                let here = Symbols::own as *const () as usize;
-                let ours = headers.iter().any(|h| {
-                    let start = base + h.p_vaddr as usize;
-                    h.p_type == libc::PT_LOAD && (start..start + h.p_memsz as usize).contains(&here)
-                });
-                if ours && let Some(d) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) {
-                    *own = Own { base, dynamic: base + d.p_vaddr as usize };
-                    return 1;
-                }
+        let here = Symbols::own as *const () as usize;
+        let mut own = None;
+        for_each_object(|info| {
+            let ours = range_of(info).contains(&here);
+            if ours {
+                // SAFETY: this library stays mapped for as long as its code runs.
+                own = unsafe { Object::of(info).and_then(|o| Some((o.symbol_count()?, o))) };
             }
-            0
-        }
-        let mut own = Own::default();
-        // SAFETY: the callback matches and the data outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut own).cast()) };
-        if own.dynamic == 0 {
-            return None;
-        }
-        let (mut symbols, mut strings, mut hash) = (0, 0, 0);
-        let mut entry = own.dynamic as *const [usize; 2];
-        // SAFETY: the dynamic section is an array of (tag, value) that ends with tag 0.
-        unsafe {
-            while (*entry)[0] != 0 {
-                let value = (*entry)[1];
-                // glibc stores relocated addresses here, other loaders may not.
-                let address = if value < own.base { value + own.base } else { value };
-                match (*entry)[0] {
-                    5 => strings = address,
-                    6 => symbols = address,
-                    0x6fff_fef5 => hash = address,
-                    _ => {}
-                }
-                entry = entry.add(1);
-            }
-        }
-        if symbols == 0 || strings == 0 || hash == 0 {
-            return None;
-        }
-        // SAFETY: the address of this library's own GNU hash table.
-        let count = unsafe { symbols_in_gnu_hash(hash) };
-        Some(Symbols {
-            base: own.base,
-            symbols: symbols as *mut _,
-            count,
-            strings: strings as *const _,
-        })
+            !ours
+        });
+        let (count, object) = own?;
+        let symbols = object.symbols as *mut libc::Elf64_Sym;
+        Some(Symbols { base: object.base, symbols, count, object })
     }
 
-    fn name(&self, index: usize) -> &'static CStr {
-        // SAFETY: index is below the count; names are C strings in the mapped string table.
-        unsafe { CStr::from_ptr(self.strings.add((*self.symbols.add(index)).st_name as usize)) }
+    fn name(&self, index: usize) -> &CStr {
+        // SAFETY: index is below the count; this library is mapped.
+        unsafe { self.object.name(index) }
     }
 
     fn is_hidden(&self, index: usize) -> bool {
@@ -170,7 +139,7 @@ impl Symbols {
     }
 
     /// Names that are in the table without a definition.
-    fn hidden(&self) -> impl Iterator<Item = &'static CStr> + '_ {
+    fn hidden(&self) -> impl Iterator<Item = &CStr> {
         (1..self.count).filter(|&i| self.is_hidden(i)).map(|i| self.name(i))
     }
 
@@ -185,20 +154,14 @@ impl Symbols {
     }
 
     /// File of another object that defines one of this library's entry points and comes before it.
+    /// What is linked into the program is looked for by other means.
     fn overtaken(&self) -> Option<String> {
-        // SAFETY: no preconditions.
-        let program = unsafe { libc::getauxval(libc::AT_ENTRY) } as usize;
-        (1..self.count).filter(|&i| self.entry(i).is_some()).find_map(|i| {
-            // SAFETY: the index is below the count; dlsym has no requirement but a C string.
-            let (own, first) = unsafe {
-                let own = self.base + (*self.symbols.add(i)).st_value as usize;
-                (own, libc::dlsym(libc::RTLD_DEFAULT, self.name(i).as_ptr()) as usize)
-            };
-            // An executable that takes a function's address may stand for it itself, without
-            // defining it; what is linked into the program is looked for by other means.
-            let file = || library::file_of(first as *mut c_void);
-            (first != 0 && first != own && !library::same_object(first, program)).then(file)
-        })
+        let entries = || (1..self.count).filter(|&i| self.entry(i).is_some());
+        let names: Vec<&CStr> = entries().map(|i| self.name(i)).collect();
+        let here = Symbols::own as *const () as usize;
+        let found = definers(&names, Some(here));
+        let mut files = found.into_iter().flatten().filter(|file| !file.is_empty());
+        files.next().map(|file| file.to_string_lossy().into_owned())
     }
 
     /// What `rankweave run` says of the C entry points, if it says it to this library.
@@ -219,7 +182,7 @@ impl Symbols {
         if doomed.is_empty() {
             return hidden;
         }
-        let page = 4096;
+        let page = page();
         let start = self.symbols as usize & !(page - 1);
         let end = self.symbols as usize + self.count * size_of::<libc::Elf64_Sym>();
         let length = end - start;
@@ -240,28 +203,5 @@ impl Symbols {
             libc::mprotect(start, length, libc::PROT_READ);
         }
         hidden
-    }
-}
-
-/// Number of symbols of an object, from its GNU hash table: the end of the longest chain.
-unsafe fn symbols_in_gnu_hash(table: usize) -> usize {
-    // SAFETY: layout of DT_GNU_HASH: four words, bloom filter of 64-bit words, buckets, chains.
-    unsafe {
-        let words = table as *const u32;
-        let (buckets, first, bloom) =
-            (*words as usize, *words.add(1) as usize, *words.add(2) as usize);
-        let bucket = words.add(4 + 2 * bloom);
-        let chain = bucket.add(buckets);
-        let mut last = 0;
-        for i in 0..buckets {
-            last = last.max(*bucket.add(i) as usize);
-        }
-        if last < first {
-            return first;
-        }
-        while *chain.add(last - first) & 1 == 0 {
-            last += 1;
-        }
-        last + 1
     }
 }

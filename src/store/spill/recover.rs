@@ -210,7 +210,12 @@ impl Unfinished {
     /// True if the record in the store is to stay.
     fn loses_to(&self, record: &Record, before: &Record) -> bool {
         let same_job = before.unfinished.is_some() && before.recorded_at >= self.job.started_at;
-        let newer = before.recorded_at > self.job.started_at && !same_job;
+        // Times are whole seconds: a record of the second in which this job began is its own, stored at
+        // its end while it was being read here, if its launch was as short as that.
+        let own_end = before.recorded_at == self.job.started_at
+            && before.unfinished.is_none()
+            && before.launch.wall_seconds < 1.0;
+        let newer = own_end || before.recorded_at > self.job.started_at && !same_job;
         newer || (!record.has_all_tasks() && before.has_all_tasks())
     }
 
@@ -381,6 +386,15 @@ mod tests {
         assert!(place.store.load("k").unwrap().unwrap().unfinished.is_none());
         spill(&place.spills, 8, 1, 1);
         spill(&place.spills, 8, 2, 1);
+        // Of the second in which the job began: stored at its own end, or by the job before it?
+        for (wall, stays) in [(0.4, true), (2.5, false)] {
+            other.recorded_at = place.one().job.started_at;
+            other.launch.wall_seconds = wall;
+            place.store.save(&other).unwrap();
+            let keep = Choice { keep: true, ..Choice::default() };
+            let outcome = place.one().recover(&place.store, ME, keep, 200).unwrap();
+            assert_eq!(outcome.saved.is_none(), stays, "{wall}");
+        }
         other.recorded_at = 150;
         place.store.save(&other).unwrap();
         let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();

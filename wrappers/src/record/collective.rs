@@ -26,8 +26,10 @@ pub enum Out<'p> {
     Later(&'p mut Plan),
 }
 
-/// A collective in which every block has `bytes` bytes.
-#[inline]
+/// A collective in which every block has `count` elements. Called again just as before it costs a few
+/// comparisons, without a look at the datatype's size: a thread forgets the call when one of its
+/// handles goes.
+#[inline(always)]
 fn uniform<A: Abi>(
     out: Out,
     comm: A::Comm,
@@ -37,21 +39,15 @@ fn uniform<A: Abi>(
     datatype: A::Datatype,
     op: Option<A::Op>,
 ) -> A::Comm {
-    if root == A::PROC_NULL {
-        // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
-        return world::effective::<A>(comm);
-    }
-    let thread = thread::current();
-    let element = if count > 0 { datatypes::size::<A>(thread, datatype) } else { 0 };
-    let bytes = (count.max(0) as u64).wrapping_mul(element);
     let handles = (datatype.bits(), op.map_or(0, Handle::bits));
     if let Out::Now(nonblocking) = out {
-        let what = packed(operation, nonblocking, root);
+        let thread = thread::current();
         let calls = thread.collective_calls.load(Ordering::Relaxed);
+        let what = packed(operation, nonblocking, root);
         if !calls.is_null()
             && thread.comm.load(Ordering::Relaxed) == comm.bits()
             && thread.collective.load(Ordering::Relaxed) == what
-            && thread.collective_bytes.load(Ordering::Relaxed) == bytes
+            && thread.collective_count.load(Ordering::Relaxed) == count as u64
             && thread.collective_type.load(Ordering::Relaxed) == handles.0
             && thread.collective_op.load(Ordering::Relaxed) == handles.1
         {
@@ -61,7 +57,24 @@ fn uniform<A: Abi>(
             return A::Comm::from_bits(thread.effective.load(Ordering::Relaxed));
         }
     }
-    guarded(|| slow::<A>(out, comm, operation, root, bytes, element, op, handles));
+    other_than_before::<A>(out, comm, operation, root, count, datatype, op)
+}
+
+#[cold]
+#[inline(never)]
+fn other_than_before<A: Abi>(
+    out: Out,
+    comm: A::Comm,
+    operation: Operation,
+    root: c_int,
+    count: i64,
+    datatype: A::Datatype,
+    op: Option<A::Op>,
+) -> A::Comm {
+    // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
+    if root != A::PROC_NULL {
+        guarded(|| slow::<A>(out, comm, operation, root, count, datatype, op));
+    }
     world::effective::<A>(comm)
 }
 
@@ -69,18 +82,17 @@ fn packed(operation: Operation, nonblocking: bool, root: c_int) -> u64 {
     operation as u64 | u64::from(nonblocking) << 8 | u64::from(root as u32) << 16
 }
 
-#[cold]
-#[inline(never)]
 fn slow<A: Abi>(
     out: Out,
     comm: A::Comm,
     operation: Operation,
     root: c_int,
-    bytes: u64,
-    element: u64,
+    count: i64,
+    datatype: A::Datatype,
     op: Option<A::Op>,
-    handles: (u64, u64),
 ) -> Option<()> {
+    let element = if count > 0 { datatypes::size::<A>(thread::current(), datatype) } else { 0 };
+    let bytes = (count.max(0) as u64).wrapping_mul(element);
     let (thread, communicator) = comms::enter::<A>(comm)?;
     let commutative = op.is_none_or(commutes::<A>);
     let call = Call {
@@ -110,8 +122,13 @@ fn slow<A: Abi>(
                 commutative,
                 nonblocking,
             };
-            let what = packed(operation, nonblocking, root);
-            if !remember::<A>(thread, block, communicator, key, &call, what, handles) {
+            let now = Now {
+                what: packed(operation, nonblocking, root),
+                count,
+                datatype: datatype.bits(),
+                op: op.map_or(0, Handle::bits),
+            };
+            if !remember::<A>(thread, block, communicator, key, &call, now) {
                 expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
                     block.add(Kind::Collective, task, bytes, messages);
                 });
@@ -119,6 +136,14 @@ fn slow<A: Abi>(
         }
     }
     Some(())
+}
+
+/// A call as its arguments say it.
+struct Now {
+    what: u64,
+    count: i64,
+    datatype: u64,
+    op: u64,
 }
 
 /// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
@@ -129,8 +154,7 @@ fn remember<A: Abi>(
     communicator: &Communicator,
     key: CollectiveKey,
     call: &Call,
-    what: u64,
-    handles: (u64, u64),
+    now: Now,
 ) -> bool {
     let known = block.collectives.lock().get(&key);
     let calls = match known {
@@ -149,10 +173,10 @@ fn remember<A: Abi>(
     };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
-    thread.collective.store(what, Ordering::Relaxed);
-    thread.collective_bytes.store(key.bytes, Ordering::Relaxed);
-    thread.collective_type.store(handles.0, Ordering::Relaxed);
-    thread.collective_op.store(handles.1, Ordering::Relaxed);
+    thread.collective.store(now.what, Ordering::Relaxed);
+    thread.collective_count.store(now.count as u64, Ordering::Relaxed);
+    thread.collective_type.store(now.datatype, Ordering::Relaxed);
+    thread.collective_op.store(now.op, Ordering::Relaxed);
     thread.collective_calls.store(address, Ordering::Relaxed);
     true
 }

@@ -70,6 +70,9 @@ unsafe extern "C" fn deleted<A: Abi>(
 /// The window's entry; no lock is taken while a thread stays with one window.
 #[inline]
 fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<&'static Window> {
+    if win.bits() == 0 {
+        return None; // no window of any MPI, and what a thread without one has in its cache
+    }
     if thread.win.load(Ordering::Relaxed) == win.bits() {
         // SAFETY: cached pointers are cleared before their entry is dropped.
         return Some(unsafe { &*thread.window.load(Ordering::Relaxed) });
