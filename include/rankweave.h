@@ -83,9 +83,10 @@ int rankweave_reset(void) RANKWEAVE_WEAK;
  *
  * On success `*out` is a communicator of its own, to be freed; with the error handler of `in`, but, in
  * the old order too, without its attributes, topology and name. Of an intercommunicator, and in mode
- * `off`, the order stays. Modes auto, reorder and record reorder; mode shuffle gives a random order. Rank
- * 0 of the world keeps its rank in `out` if it has rank 0 in `in` (RANKWEAVE_FIX), and below a gain of
- * RANKWEAVE_MIN_GAIN percent nothing is changed. The measured traffic stays: call rankweave_reset to
+ * `off`, the order stays. Modes auto, reorder and record reorder, unless the program
+ * is in the list of --deny or minds other ranks by `rankweave check`; mode shuffle gives a random order.
+ * The tasks of RANKWEAVE_FIX (0 unless set) keep their rank, and below a gain of RANKWEAVE_MIN_GAIN
+ * percent nothing is changed. The measured traffic stays: call rankweave_reset to
  * begin anew. */
 int rankweave_reorder(MPI_Comm in, MPI_Comm *out) RANKWEAVE_WEAK;
 

@@ -23,6 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         matrix,
         launch: Launch::default(),
         baseline: None,
+        unfinished: None,
     };
     let export = Export::new(&record, &Kind::ALL);
     for format in FORMATS.iter().filter(|f| f.writes() && f.reads()) {

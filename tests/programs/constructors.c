@@ -150,7 +150,7 @@ static void check_dist(MPI_Comm comm, int weighted, int exact)
     SAME(kind, MPI_DIST_GRAPH);
     OK(MPI_Dist_graph_neighbors_count(comm, &indegree, &outdegree, &flag));
     SAME(flag != 0, weighted);
-    OK(MPI_Dist_graph_neighbors(comm, 64, sources, in_weights, 64, targets, out_weights));
+    OK(MPI_Dist_graph_neighbors(comm, indegree, sources, in_weights, outdegree, targets, out_weights));
     const int out = targets_of(v, n, to), in = sources_of(v, n, from);
     same_set("source", v, indegree, sources, in, from);
     same_set("target", v, outdegree, targets, out, to);

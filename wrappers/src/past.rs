@@ -85,6 +85,11 @@ impl Program {
         Some("left alone: 'rankweave check' found a difference".into())
     }
 
+    /// Whether the user wants this program left alone.
+    pub fn is_denied(&self) -> bool {
+        self.denied.is_some() && !self.allowed
+    }
+
     /// What earlier launches on places with this hash measured.
     fn measured(&self, history: &[Past], places: u32) -> Measured {
         Measured::of(history, self.work, places)
@@ -114,13 +119,7 @@ impl Program {
     }
 
     /// Adds this launch to the history of its record.
-    pub fn remember(
-        &self,
-        record: &mut Record,
-        before: &[Past],
-        mpi_seconds: Option<f64>,
-        id: u64,
-    ) {
+    pub fn remember(&self, record: &mut Record, before: &[Past], id: u64) {
         record.identity = self.identity.clone();
         record.history = before.to_vec();
         let launch = &record.launch;
@@ -134,7 +133,6 @@ impl Program {
             work: self.work,
             places: places_of(launch),
             wall_seconds: launch.wall_seconds,
-            mpi_seconds,
             internode_bytes: launch.internode_bytes,
             total_bytes: launch.total_bytes,
             predicted: launch.predicted,

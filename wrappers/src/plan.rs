@@ -178,7 +178,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
             options::Mode::Record | options::Mode::Off => How::Plain,
         };
         plan.asked = match settings.mode {
-            options::Mode::Record => How::Map,
+            options::Mode::Record if !keeper.known.is_denied() => How::Map,
             _ => plan.constructors,
         };
     }
@@ -208,6 +208,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     {
         keeper.decision = objection;
         plan.constructors = How::Plain;
+        plan.asked = How::Plain;
         return (plan, keeper);
     }
     match settings.mode {
@@ -481,7 +482,7 @@ impl Keeper {
             identity: String::new(),
             history: Vec::new(),
         };
-        self.known.remember(&mut record, &history, None, plan.job.id);
+        self.known.remember(&mut record, &history, plan.job.id);
         if let Some(store) = &self.store
             && let Err(error) =
                 crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))

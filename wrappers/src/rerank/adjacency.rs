@@ -246,6 +246,10 @@ mod tests {
     const C: Sentinels =
         Sentinels { unweighted: [2, 0, 0, 0, 0, 0, 0], empty: [3, 0, 0, 0, 0, 0, 0] };
 
+    fn at(sentinel: [usize; 7]) -> *const c_int {
+        sentinel[0] as *const c_int
+    }
+
     fn side(ranks: &[c_int], weights: *const c_int, size: usize) -> Option<Side> {
         // SAFETY: an array of this length; the weights are a sentinel or as many.
         unsafe { Side::read(ranks.len() as c_int, ranks.as_ptr(), weights, &C, size) }
@@ -256,12 +260,12 @@ mod tests {
         let numbers = [5, 0];
         let read = side(&[1, 1], numbers.as_ptr(), 2).unwrap();
         assert_eq!((read.form, read.claim_and_edges()), (Form::Numbers, (1, vec![(1, 5), (1, 0)])));
-        let read = side(&[1, 0], 2 as *const c_int, 2).unwrap();
+        let read = side(&[1, 0], at(C.unweighted), 2).unwrap();
         assert_eq!(
             (read.form, read.claim_and_edges()),
             (Form::Unweighted, (2, vec![(1, 1), (0, 1)]))
         );
-        assert_eq!(side(&[], 3 as *const c_int, 2).unwrap().form, Form::Empty);
+        assert_eq!(side(&[], at(C.empty), 2).unwrap().form, Form::Empty);
         assert_eq!(side(&[], std::ptr::null(), 2).unwrap().form, Form::Null);
     }
 
@@ -273,15 +277,15 @@ mod tests {
 
     #[test]
     fn what_looks_wrong_is_left_to_mpi() {
-        assert_eq!(side(&[2], 2 as *const c_int, 2), None, "no such rank");
-        assert_eq!(side(&[-1], 2 as *const c_int, 2), None);
-        assert_eq!(side(&[1], 3 as *const c_int, 2), None, "edges without their weights");
+        assert_eq!(side(&[2], at(C.unweighted), 2), None, "no such rank");
+        assert_eq!(side(&[-1], at(C.unweighted), 2), None);
+        assert_eq!(side(&[1], at(C.empty), 2), None, "edges without their weights");
         assert_eq!(side(&[1], std::ptr::null(), 2), None);
         assert_eq!(side(&[1], [-5].as_ptr(), 2), None, "a negative weight");
         // SAFETY: null pointers and a negative degree are what is tried.
         unsafe {
-            assert_eq!(Side::read(-1, std::ptr::null(), 2 as *const c_int, &C, 2), None);
-            assert_eq!(Side::read(1, std::ptr::null(), 2 as *const c_int, &C, 2), None);
+            assert_eq!(Side::read(-1, std::ptr::null(), at(C.unweighted), &C, 2), None);
+            assert_eq!(Side::read(1, std::ptr::null(), at(C.unweighted), &C, 2), None);
         }
     }
 

@@ -1,0 +1,4 @@
+! The constructors of topologies with mpif.h.
+#define WITH_MPIF
+#define HANDLE integer
+#include "constructors.inc"
