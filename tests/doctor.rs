@@ -276,6 +276,8 @@ fn surroundings() {
     assert_eq!(with("RANKWEAVE_MODE", "off"), (false, vec!["mode-off".into()]));
     let blocked = format!("{junk}/store");
     assert_eq!(with("RANKWEAVE_STORE", &blocked), (false, vec!["store-blocked".into()]));
+    assert_eq!(with("RANKWEAVE_SPILL", "off"), (true, vec!["spill-off".into()]));
+    assert_eq!(with("RANKWEAVE_SPILL", &blocked), (true, vec!["spill-blocked".into()]));
     assert_eq!(with("RANKWEAVE_TOPOLOGY", "moebius:3"), (true, vec!["topology".into()]));
     assert_eq!(with("LD_PRELOAD", &library), (true, vec![]));
     let tool = bench.place.path("mpich/lib/libmpi.so.12").display().to_string();

@@ -84,6 +84,8 @@ pub(super) struct Diagnosis {
     /// Findings about the launch as a whole.
     pub findings: Vec<Finding>,
     pub store: Option<PathBuf>,
+    /// Where spill files go on this node.
+    pub spill: Option<PathBuf>,
     /// Key of the record, where the number of ranks is known, and when it was recorded.
     pub key: Option<(String, Option<u64>)>,
     /// Why the ranks are left alone whatever is stored, if so.
@@ -110,6 +112,7 @@ impl Diagnosis {
             programs: Vec::new(),
             findings: Vec::new(),
             store: None,
+            spill: None,
             key: None,
             left_alone: None,
             nodes: None,
@@ -122,6 +125,7 @@ impl Diagnosis {
         checks::preloaded(&mut diagnosis);
         checks::launch(&mut diagnosis, &found);
         checks::store(&mut diagnosis);
+        checks::spill(&mut diagnosis);
         checks::topology(&mut diagnosis, &search);
         diagnosis.find_record();
         diagnosis.find_objection();
@@ -322,6 +326,7 @@ impl Diagnosis {
             },
             "mode": self.settings.mode.name(),
             "store": self.store,
+            "spill": self.spill,
             "key": self.key.as_ref().map(|k| &k.0),
             "stored_at": self.key.as_ref().and_then(|k| k.1),
             "nodes": self.nodes,

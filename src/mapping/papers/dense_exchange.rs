@@ -23,7 +23,7 @@ const ROUNDS: usize = 8;
 const WORTHWHILE: i128 = 2000;
 
 /// Annealed rounds, up to [`ANNEALED_TO`] tasks; so many less the more tasks there are.
-const ANNEALED: usize = 14;
+const ANNEALED: usize = 11;
 const ANNEALED_TO: usize = 1100;
 
 /// First temperature, in units of the mean gain of an exchange in the first round.
