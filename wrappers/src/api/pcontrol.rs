@@ -23,6 +23,9 @@ const FLUSH: c_int = FIRST + 2;
 const FUNCTIONS: c_int = FIRST + 3;
 
 /// `MPI_Pcontrol`
+///
+/// # Safety
+/// Called with the arguments of that function.
 #[unsafe(naked)]
 pub unsafe extern "C" fn pcontrol<A: Abi>() {
     std::arch::naked_asm!(
@@ -50,6 +53,9 @@ struct Functions {
 
 /// One of this library's levels. Handles of all widths and pointers travel in the two registers after
 /// that of the level.
+///
+/// # Safety
+/// The arguments are those that the header says for this level.
 unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usize) -> c_int {
     match level {
         REORDER => {
