@@ -68,7 +68,8 @@ fuzz_target!(|input: Input| {
     assert_eq!(again.slot_of_task, outcome.slot_of_task, "{}", mapper.name());
     if mapper.name() == "auto" && problem.objective() == Objective::HopBytes {
         let given = problem.slots_of(&problem.identity_places());
-        let cost = |slots: &[usize]| rankweave::metrics::hop_bytes(&graph, topology.as_ref(), slots);
+        let cost =
+            |slots: &[usize]| rankweave::metrics::hop_bytes(&graph, topology.as_ref(), slots);
         assert!(outcome.hop_bytes <= cost(&given));
     }
 });
