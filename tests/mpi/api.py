@@ -79,7 +79,10 @@ def run(tool, results, stack, work):
                 problems.append(f"no {pattern!r} in the output {outcome.out[:600]!r}")
         if matrix is not None and not problems:
             path = tool.stored(store)
-            text = expected.difference(tool.matrix(path, "p2p"), matrix) if path else "not stored"
+            try:
+                text = expected.difference(tool.matrix(path, "p2p"), matrix) if path else "not stored"
+            except ValueError as error:
+                text = str(error)
             if text:
                 problems.append(f"matrix: {text}")
         results.add(f"{stack.name} -n {NP} {label}", problems, outcome)
