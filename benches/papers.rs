@@ -5,7 +5,7 @@
 //! and one thread. Costs are hops per byte, computed by
 //! `rankweave::metrics`, not by the algorithms.
 
-use rankweave::mapping::{Budget, Objective, Problem, by_name};
+use rankweave::mapping::{Budget, Objective, Problem, by_name, registry};
 use rankweave::matrix::{Graph, SparseMatrix, Traffic, synthetic::pattern};
 use rankweave::metrics::{Evaluation, evaluate};
 use rankweave::topology::{Topology, parse};
@@ -167,6 +167,17 @@ fn main() {
             rows("umpa", (job, "torus:16x12x24"), Some(&slots), &all);
         }
     }
+    if part("congestion") {
+        // UMPA paper, IV: UMC lowers the maximum congestion by 27 to 37 % and hop-bytes by 1 to 13 %.
+        println!(
+            "MC and hop-bytes against node order; MC, MMC of the best mapping that minimises hops"
+        );
+        for (tasks, machine) in [(512, [16, 12, 12]), (1024, [16, 12, 24]), (2048, [24, 24, 16])] {
+            for seed in 1..=3 {
+                congestion(&format!("spmv:{tasks},seed={seed}"), machine, seed);
+            }
+        }
+    }
     if part("topomatch") {
         // TopoMatch paper, 4.2 and 5: 1024 processes in less than 0.5 s.
         for (job, tree) in [
@@ -187,6 +198,57 @@ fn main() {
         let all = ["random", "libtopomap-greedy", "libtopomap-rb", "libtopomap-rcm"];
         rows("libtopomap", ("rgg:1024", "torus:8x8x16"), None, &all);
         rows("libtopomap", ("rgg:1024", "tree:4:8:32@1:10:100"), None, &all);
+    }
+}
+
+/// One SpMV pattern in its own order on a sparse allocation: UMPA's algorithms against the order of
+/// the nodes, and the congestion objectives against every algorithm that minimises hops.
+fn congestion(job: &str, machine: [usize; 3], seed: u64) {
+    let Ok(graph) = pattern(job) else { return };
+    let [x, y, z] = machine;
+    let spec = format!("torus:{x}x{y}x{z}");
+    let Ok(topology) = parse(&spec) else { return };
+    let slots = snake(machine, graph.vertices(), seed);
+    let traffic = matrix(&graph);
+    let evaluated = |name: &str, objective: Objective| {
+        let problem = Problem::builder(&graph, topology.as_ref())
+            .slots(&slots)
+            .traffic(&traffic)
+            .objective(objective)
+            .build()
+            .ok()?;
+        let start = cpu_seconds();
+        let outcome = by_name(name).ok()?.map(&problem, &mut Budget::unlimited()).ok()?;
+        let seconds = cpu_seconds() - start;
+        let e = evaluate(&traffic, topology.as_ref(), &outcome.slot_of_task).ok()?;
+        Some((e.mc?, e.mmc?, e.hop_bytes, seconds))
+    };
+    let Some(order) = evaluated("packed", Objective::HopBytes) else { return };
+    for name in ["umpa-mc", "umpa-mmc"] {
+        let Some(e) = evaluated(name, Objective::HopBytes) else { continue };
+        let less = |now: f64, before: f64| 100.0 * (now / before - 1.0);
+        println!(
+            "congestion | {job} | {spec} | {name} | MC {} ({:+.0} %) | MMC {} ({:+.0} %) | WH {:+.0} % | {:.2} s",
+            e.0,
+            less(e.0, order.0),
+            e.1,
+            less(e.1 as f64, order.1 as f64),
+            less(e.2 as f64, order.2 as f64),
+            e.3
+        );
+    }
+    let names = registry().iter().map(|m| m.name()).filter(|n| !n.ends_with("mc"));
+    let hops: Vec<(f64, u64, &str)> =
+        names.filter_map(|n| evaluated(n, Objective::HopBytes).map(|e| (e.0, e.1, n))).collect();
+    let mc = hops.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let mmc = hops.iter().min_by_key(|h| h.1);
+    let ours = [Objective::Mc, Objective::Mmc].map(|objective| evaluated("auto", objective));
+    if let (Some(mc), Some(mmc), [Some(by_mc), Some(by_mmc)]) = (mc, mmc, ours) {
+        println!(
+            "congestion | {job} | {spec} | least MC by hops {} ({}), --objective mc {}, {:.2} s | \
+             least MMC by hops {} ({}), --objective mmc {}, {:.2} s",
+            mc.0, mc.2, by_mc.0, by_mc.3, mmc.1, mmc.2, by_mmc.1, by_mmc.3
+        );
     }
 }
 

@@ -100,8 +100,7 @@ fn impossible_wishes_are_refused_with_advice() {
     refused(&map(&["--previous", "missing"]), "missing");
     let other = ["--previous", &order, "--objective", "max-com"];
     refused(&map(&other), "previous");
-    let clash = map(&["--weights", &loads, "--previous", &order]);
-    assert_eq!(clash.code, Some(2), "{clash:?}");
+    refused(&map(&["--weights", &loads, "--previous", &order]), "4 tasks");
     let alone = map(&["--migration-cost", "5"]);
     assert_eq!(alone.code, Some(2), "{alone:?}");
     let dist = place.file("dist", "0 1 1\n1 0 1\n1 1 0\n");
@@ -165,6 +164,32 @@ fn moves_have_a_price() {
     let free = run("0");
     assert!(free["cost"].as_u64() <= dear["cost"].as_u64(), "{free}");
     assert_eq!(free["cost"], 90, "once around, over the gap");
+}
+
+#[test]
+fn loads_and_moves_go_together() {
+    let place = Place::new();
+    // Two rings of six tasks, one ring on each of two slots; now the load of task 0 has doubled.
+    let mut text = "src,dst,bytes,messages\n".to_string();
+    (0..12).for_each(|t| text += &format!("{t},{},10,1\n", t / 6 * 6 + (t + 1) % 6));
+    let file = place.file("rings.csv", text);
+    let loads = place.file("loads", "2\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
+    let before = place.file("before", "0\n".repeat(6) + &"1\n".repeat(6));
+    let args = ["map", "--matrix", &file, "--topology", "mesh:3", "--weights", &loads, "--json"];
+    let run = |more: &[&str]| json(&place, &[&args[..], &["--previous", &before], more].concat());
+    let dear = run(&["--slots", "0,1", "--migration-cost", "1000000", "--imbalance", "10"]);
+    assert_eq!(
+        (&dear["moved"], &dear["max_load"], &dear["cost"]),
+        (&0.into(), &7.into(), &0.into())
+    );
+    // Slot 1 is gone: its tasks have to move, and no others.
+    let gone = run(&["--slots", "0,2", "--migration-cost", "1000000", "--imbalance", "10"]);
+    assert_eq!((&gone["moved"], &gone["forced_moves"]), (&6.into(), &6.into()), "{gone}");
+    assert_eq!((&gone["max_load"], &gone["cost"]), (&7.into(), &0.into()), "{gone}");
+    // A slot more, and balance asks for some moves whatever they cost.
+    let wider = run(&["--migration-cost", "1000", "--imbalance", "0"]);
+    assert_eq!(wider["max_load"], 5, "{wider}");
+    assert!(wider["moved"].as_u64() >= Some(2) && wider["moved"].as_u64() <= Some(6), "{wider}");
 }
 
 #[test]

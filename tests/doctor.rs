@@ -7,6 +7,7 @@
 mod cli_support;
 
 use cli_support::{Place, Run, of};
+use rankweave::store;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -275,6 +276,8 @@ fn surroundings() {
     assert_eq!(with("RANKWEAVE_MODE", "off"), (false, vec!["mode-off".into()]));
     let blocked = format!("{junk}/store");
     assert_eq!(with("RANKWEAVE_STORE", &blocked), (false, vec!["store-blocked".into()]));
+    assert_eq!(with("RANKWEAVE_SPILL", "off"), (true, vec!["spill-off".into()]));
+    assert_eq!(with("RANKWEAVE_SPILL", &blocked), (true, vec!["spill-blocked".into()]));
     assert_eq!(with("RANKWEAVE_TOPOLOGY", "moebius:3"), (true, vec!["topology".into()]));
     assert_eq!(with("LD_PRELOAD", &library), (true, vec![]));
     let tool = bench.place.path("mpich/lib/libmpi.so.12").display().to_string();
@@ -291,4 +294,24 @@ fn surroundings() {
     let (_, value) = bench.json_of(command, line);
     assert!(value["stored_at"].as_u64().is_some(), "{value:#}");
     assert!(value["outcome"].as_str().unwrap().contains("reordered by what is stored under k"));
+
+    // What a check found, and lists of the user.
+    let exe = bench.place.path("app").canonicalize().unwrap();
+    let program = store::program_id(&store::identity(&exe, &["./app".into()]).unwrap());
+    let verdict = store::Verdict {
+        program: exe.display().to_string(),
+        launch: vec![],
+        tasks: 2,
+        checked_at: 0,
+        seeds: vec![1],
+        finding: store::Finding::Differs,
+        reason: "line 3".into(),
+    };
+    let store = store::Store::open(bench.place.path("store"));
+    store.keep_verdict(&program, &verdict).unwrap();
+    let value = bench.works(line, &["check-differs"]);
+    assert!(value["outcome"].as_str().unwrap().contains("left alone: 'rankweave check'"));
+    assert_eq!(with("RANKWEAVE_ALLOW", "app"), (true, vec![]));
+    assert_eq!(with("RANKWEAVE_MODE", "reorder"), (true, vec![]));
+    assert_eq!(with("RANKWEAVE_DENY", "a*"), (true, vec![]));
 }

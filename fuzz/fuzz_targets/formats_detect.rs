@@ -23,6 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         matrix,
         launch: Launch::default(),
         baseline: None,
+        unfinished: None,
     };
     let export = Export::new(&record, &Kind::ALL);
     for format in FORMATS.iter().filter(|f| f.writes() && f.reads()) {
@@ -30,6 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
         format.write(&export, &mut out).expect("a valid matrix is written");
         let source = rankweave::formats::Source::new("again", &out);
         let again = format.read(&source).expect("what was written reads back");
-        assert_eq!(again.tasks(), record.matrix.tasks(), "{}", format.name());
+        // CSV knows of tasks only from those that talk.
+        let silent = format.name() == "csv" && again.tasks() < record.matrix.tasks();
+        assert!(silent || again.tasks() == record.matrix.tasks(), "{}", format.name());
     }
 });

@@ -15,8 +15,10 @@ fuzz_target!(|bytes: &[u8]| {
     for block in bytes.chunks(64) {
         let mut sealed = [0; 64];
         sealed[..block.len()].copy_from_slice(block);
-        let number = |at: usize| u64::from_ne_bytes(sealed[at..at + 8].try_into().unwrap_or_default());
-        let half = |at: usize| u32::from_ne_bytes(sealed[at..at + 4].try_into().unwrap_or_default());
+        let number =
+            |at: usize| u64::from_ne_bytes(sealed[at..at + 8].try_into().unwrap_or_default());
+        let half =
+            |at: usize| u32::from_ne_bytes(sealed[at..at + 4].try_into().unwrap_or_default());
         match sealed[63] % 3 {
             0 => file.extend(sealed),
             1 => {

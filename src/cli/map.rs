@@ -81,7 +81,7 @@ pub struct Args {
     /// A mapping that is in use: a task stays on its slot unless moving it is worth its price
     ///
     /// One slot a line, as --out writes it. Slots that are not allowed any more force moves.
-    #[arg(long, value_name = "MAPPING", conflicts_with = "weights")]
+    #[arg(long, value_name = "MAPPING")]
     previous: Option<PathBuf>,
 
     /// With --previous: the price of moving one task, in units of the objective
@@ -294,19 +294,40 @@ impl Args {
         instance: &Instance,
         budget: &mut Budget,
     ) -> Result<Solution> {
+        let previous = match &self.previous {
+            None => None,
+            Some(path) => Some(Previous {
+                slot_of_task: eval::read_mapping(path)?,
+                migration_cost: self.migration_cost,
+            }),
+        };
+        let moves = |moved, forced_moves| {
+            Some(Moves { moved, forced_moves, migration_cost: self.migration_cost })
+        };
         if let Some(path) = &self.weights {
             let name = path.display().to_string();
             let expected = "one load a line, line i that of task i";
             let weights = eval::numbers(&name, &eval::file(path)?, "the load", expected)?;
             let loads =
                 Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;
-            let answer = mapping::map_with_loads(builder, &loads, mapper, budget)
-                .map_err(|e| if e.place().is_none() { e.at(path.display()) } else { e })?;
+            let placed = |e: Error| if e.place().is_none() { e.at(path.display()) } else { e };
+            let (answer, moves) = match &previous {
+                None => {
+                    let answer = mapping::map_with_loads(builder, &loads, mapper, budget);
+                    (answer.map_err(placed)?, None)
+                }
+                Some(previous) => {
+                    let answer =
+                        mapping::remap_with_loads(builder, &loads, previous, mapper, budget);
+                    let answer = answer.map_err(|e| e.at("--weights with --previous"))?;
+                    (answer.mapping, moves(answer.moved, answer.forced))
+                }
+            };
             let of_slots = loads.of_slots(instance.topology.slots(), &answer.slot_of_task);
             return Ok(Solution {
                 slot_of_task: answer.slot_of_task,
                 diagnostics: answer.diagnostics,
-                moves: None,
+                moves,
                 load: Some(Load {
                     max_load: of_slots.into_iter().max().unwrap_or(0),
                     mean_load: loads.total() as f64 / instance.slots.len().max(1) as f64,
@@ -314,7 +335,7 @@ impl Args {
             });
         }
         let problem = builder.build()?;
-        let Some(path) = &self.previous else {
+        let Some(previous) = previous else {
             let outcome = mapper.map(&problem, budget)?;
             return Ok(Solution {
                 slot_of_task: outcome.slot_of_task,
@@ -323,20 +344,12 @@ impl Args {
                 load: None,
             });
         };
-        let previous = Previous {
-            slot_of_task: eval::read_mapping(path)?,
-            migration_cost: self.migration_cost,
-        };
         let answer =
             mapping::remap(&problem, &previous, mapper, budget).map_err(|e| e.at("--previous"))?;
         Ok(Solution {
             slot_of_task: answer.outcome.slot_of_task,
             diagnostics: answer.outcome.diagnostics,
-            moves: Some(Moves {
-                moved: answer.moved,
-                forced_moves: answer.forced,
-                migration_cost: self.migration_cost,
-            }),
+            moves: moves(answer.moved, answer.forced),
             load: None,
         })
     }

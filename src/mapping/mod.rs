@@ -25,7 +25,7 @@ mod registry;
 mod remap;
 mod work;
 
-pub use balance::{Balanced, Loads, map_with_loads};
+pub use balance::{Balanced, Loads, Rebalanced, map_with_loads, remap_with_loads};
 pub use budget::{Budget, Progress};
 pub use identity::Identity;
 pub use noise::{ADDITIVE_LIMIT, Noise, Sample, Study, with_noise};

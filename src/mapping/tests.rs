@@ -194,3 +194,20 @@ fn large_graphs_are_renumbered_and_back() {
     let outcome = checked(&Auto, &problem).unwrap();
     assert!(outcome.hop_bytes * 5 < identity_cost(&problem));
 }
+
+#[test]
+fn grids_on_scattered_nodes_keep_their_order() {
+    let graph = pattern("stencil:4x4x4,shuffle=3").unwrap();
+    let torus = Grid::torus(&[8, 8, 8]).unwrap();
+    let slots: Vec<usize> = (0..512).filter(|s| s * 37 % 512 < 64).collect();
+    for preset in [Preset::Fast, Preset::Default] {
+        let problem =
+            Problem::builder(&graph, &torus).slots(&slots).preset(preset).build().unwrap();
+        let cost = |name: &str| {
+            let outcome = by_name(name).unwrap().map(&problem, &mut Budget::unlimited()).unwrap();
+            problem.check(&outcome.slot_of_task).unwrap();
+            outcome.hop_bytes
+        };
+        assert!(cost("auto") <= cost("geom"), "{preset:?}");
+    }
+}

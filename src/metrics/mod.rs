@@ -17,12 +17,17 @@ use crate::topology::Topology;
 /// Hop-bytes Σ w(i,j)·d(σ(i),σ(j)) over the undirected edges (UMPA paper: weighted hops, WH).
 pub fn hop_bytes(graph: &Graph, topology: &dyn Topology, slot_of_task: &[usize]) -> u128 {
     let mut sum = 0u128;
-    for i in 0..graph.vertices() {
-        for (j, w) in graph.arcs(i) {
-            if (j as usize) > i {
-                let d = topology.distance(slot_of_task[i], slot_of_task[j as usize]);
-                sum += u128::from(w) * u128::from(d);
-            }
+    // Row by row, so that the machine can fetch the places of all partners at once.
+    let (mut slots, mut distances) = (Vec::new(), Vec::new());
+    for (i, &slot) in slot_of_task.iter().enumerate().take(graph.vertices()) {
+        let row = graph.neighbours(i);
+        let above = row.partition_point(|&j| j as usize <= i);
+        slots.clear();
+        slots.extend(row[above..].iter().map(|&j| slot_of_task[j as usize]));
+        distances.resize(slots.len(), 0);
+        topology.distances(slot, &slots, &mut distances);
+        for (&w, &d) in graph.weights(i)[above..].iter().zip(&distances) {
+            sum += u128::from(w) * u128::from(d);
         }
     }
     sum

@@ -29,8 +29,6 @@ pub struct Past {
     pub places: u32,
     /// Seconds between MPI_Init and MPI_Finalize on rank 0.
     pub wall_seconds: f64,
-    /// Seconds a task spent in blocking MPI calls, on average; `None` where that was not measured.
-    pub mpi_seconds: Option<f64>,
     /// Bytes sent between tasks on different nodes.
     pub internode_bytes: u64,
     /// Bytes sent in all.
@@ -40,10 +38,9 @@ pub struct Past {
 }
 
 impl Past {
-    /// Times that can be worked with.
+    /// A time that can be worked with.
     fn is_sound(&self) -> bool {
-        let good = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
-        good(self.wall_seconds) && self.mpi_seconds.is_none_or(good)
+        self.wall_seconds.is_finite() && self.wall_seconds >= 0.0
     }
 
     /// Launches that can be compared, and have the same arrangement.

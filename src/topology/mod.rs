@@ -60,6 +60,13 @@ pub trait Topology: Send + Sync {
     /// Distance of two slots: symmetric, 0 exactly for a slot and itself.
     fn distance(&self, a: usize, b: usize) -> u64;
 
+    /// Distances from one slot to others, in `out`; as many as `out` has room for.
+    fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {
+        for (&slot, distance) in to.iter().zip(out) {
+            *distance = self.distance(from, slot);
+        }
+    }
+
     /// The tree, where the topology is one.
     fn as_tree(&self) -> Option<&Tree> {
         None

@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 /// Largest single message, well below what an `int` count can say.
 const CHUNK: usize = 1 << 29;
 const TAG: c_int = 7;
+/// Bytes that go along with their number: a small job's data takes one step instead of three, of which
+/// each costs a turn of all processes where these outnumber the processors.
+const AT_ONCE: usize = 504;
+/// Above this number of processes rank 0 would need too much space for what comes along.
+const MANY: usize = 16 << 10;
 /// How much of the available memory a byte that is gathered may stand for: a matrix takes about ten
 /// times the space of its encoded rows while it is put together.
 const EXPANSION: u64 = 20;
@@ -101,33 +106,42 @@ impl<A: Abi> Private<A> {
         self.done(code, request)
     }
 
-    /// Gives everybody rank 0's bytes; `false` if MPI reported an error.
+    /// Gives everybody rank 0's bytes; `false` if MPI reported an error. Few bytes take one step.
     pub fn broadcast(&self, data: &mut Vec<u8>) -> bool {
-        let mut length = (data.len() as u64).to_le_bytes();
-        if !self.tell(&mut length) {
+        let mut first = [0u8; 8 + AT_ONCE];
+        put_first(&mut first, data);
+        if !self.tell(&mut first) {
             return false;
         }
-        data.resize(u64::from_le_bytes(length) as usize, 0);
-        data.chunks_mut(CHUNK).all(|chunk| self.tell(chunk))
+        let (length, start) = take_first(&first);
+        data.resize(length, 0);
+        if self.rank != 0 {
+            data[..start.len()].copy_from_slice(start);
+        }
+        data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.tell(chunk))
     }
 
     /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
-    /// by rank; memory there is one process's bytes at a time. `false` after an MPI error, or if what
+    /// by rank; memory there is one process's bytes at a time, and half a KiB for each. `false` after an MPI error, or if what
     /// would come is too much for the memory of rank 0's node: then nothing is sent.
     pub fn collect(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
         let mpi = pmpi::<A>();
-        let length = (mine.len() as u64).to_le_bytes();
-        let mut lengths = vec![0u8; if self.rank == 0 { 8 * self.size } else { 0 }];
+        // Where processes are many, rank 0 gets the lengths first and nothing else.
+        let at_once = if self.size <= MANY { AT_ONCE } else { 0 };
+        let slot = 8 + at_once;
+        let mut first = vec![0u8; slot];
+        put_first(&mut first, mine);
+        let mut slots = vec![0u8; if self.rank == 0 { slot * self.size } else { 0 }];
         let mut request = A::request_null();
         // SAFETY: buffers of these lengths that stay until the request is done; all processes call
         // this together.
         let code = unsafe {
             mpi.igather(
-                length.as_ptr().cast(),
-                8,
+                first.as_ptr().cast(),
+                slot as c_int,
                 A::byte(),
-                lengths.as_mut_ptr().cast(),
-                8,
+                slots.as_mut_ptr().cast(),
+                slot as c_int,
                 A::byte(),
                 0,
                 self.comm,
@@ -137,33 +151,44 @@ impl<A: Abi> Private<A> {
         if !self.done(code, request) {
             return false;
         }
-        // Rank 0 is a process of the program: it must not run out of memory for our sake.
-        let total: u64 = lengths
-            .chunks_exact(8)
-            .map(|l| l.try_into().map_or(0, u64::from_le_bytes))
-            .fold(0, u64::saturating_add);
-        let mut go = [u8::from(total <= memory_available() / EXPANSION)];
-        if !self.tell(&mut go) || go != [1] {
-            return false;
-        }
         if self.rank != 0 {
-            return mine.chunks(CHUNK).all(|chunk| {
-                let mut request = A::request_null();
-                let count = chunk.len() as c_int;
-                // SAFETY: a buffer of this length that stays until the request is done.
-                let code = unsafe {
-                    let buffer = chunk.as_ptr().cast();
-                    mpi.isend(buffer, count, A::byte(), 0, TAG, self.comm, &raw mut request)
-                };
-                self.done(code, request)
-            });
+            if mine.len() <= at_once {
+                return true;
+            }
+            return self.take(0, &mut [0]).is_some_and(|go| go == [1])
+                && mine.chunks(CHUNK).all(|chunk| {
+                    let mut request = A::request_null();
+                    let count = chunk.len() as c_int;
+                    // SAFETY: a buffer of this length that stays until the request is done.
+                    let code = unsafe {
+                        let buffer = chunk.as_ptr().cast();
+                        mpi.isend(buffer, count, A::byte(), 0, TAG, self.comm, &raw mut request)
+                    };
+                    self.done(code, request)
+                });
+        }
+        // Rank 0 is a process of the program: it must not run out of memory for our sake.
+        let lengths = || slots.chunks_exact(slot).map(|first| take_first(first).0);
+        let total = lengths().fold(0, usize::saturating_add) as u64;
+        let go = total <= memory_available() / EXPANSION;
+        // After an error the others are still told and received from: they may wait.
+        let mut whole = true;
+        for (rank, length) in (0u32..).zip(lengths()).skip(1) {
+            if length > at_once {
+                whole &= self.give(rank, &[u8::from(go)]);
+            }
+        }
+        if !go {
+            return false;
         }
         visit(0, mine);
         let mut buffer = Vec::new();
-        // After an error the others are still received from: they may wait in their sends.
-        let mut whole = true;
-        for (rank, length) in lengths.chunks_exact(8).enumerate().skip(1) {
-            let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
+        for (rank, first) in slots.chunks_exact(slot).enumerate().skip(1) {
+            let (length, start) = take_first(first);
+            if length <= at_once {
+                visit(rank, start);
+                continue;
+            }
             buffer.resize(length, 0);
             for chunk in buffer.chunks_mut(CHUNK) {
                 let mut request = A::request_null();
@@ -179,6 +204,21 @@ impl<A: Abi> Private<A> {
         }
         whole
     }
+}
+
+/// Writes the length of `data`, and what has room of it behind the length.
+fn put_first(first: &mut [u8], data: &[u8]) {
+    let (length, start) = first.split_at_mut(8);
+    length.copy_from_slice(&(data.len() as u64).to_le_bytes());
+    let room = start.len().min(data.len());
+    start[..room].copy_from_slice(&data[..room]);
+}
+
+/// What [`put_first`] wrote: the length of all, and the start of it.
+fn take_first(first: &[u8]) -> (usize, &[u8]) {
+    let (length, start) = first.split_at(8);
+    let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
+    (length, &start[..start.len().min(length)])
 }
 
 /// A duplicate of a communicator; collective over it. `None` after an MPI error.
@@ -257,4 +297,21 @@ pub fn encode<T: serde::Serialize>(value: &T) -> Option<Vec<u8>> {
 /// The value that another process of this job encoded.
 pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_first_is_the_length_and_the_start() {
+        for length in [0, 3, 8, 9, 1000] {
+            let data: Vec<u8> = (0..length).map(|i| i as u8 + 1).collect();
+            for room in [0, 8] {
+                let mut first = vec![0; 8 + room];
+                put_first(&mut first, &data);
+                assert_eq!(take_first(&first), (length, &data[..length.min(room)]));
+            }
+        }
+    }
 }

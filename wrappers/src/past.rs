@@ -114,13 +114,7 @@ impl Program {
     }
 
     /// Adds this launch to the history of its record.
-    pub fn remember(
-        &self,
-        record: &mut Record,
-        before: &[Past],
-        mpi_seconds: Option<f64>,
-        id: u64,
-    ) {
+    pub fn remember(&self, record: &mut Record, before: &[Past], id: u64) {
         record.identity = self.identity.clone();
         record.history = before.to_vec();
         let launch = &record.launch;
@@ -134,7 +128,6 @@ impl Program {
             work: self.work,
             places: places_of(launch),
             wall_seconds: launch.wall_seconds,
-            mpi_seconds,
             internode_bytes: launch.internode_bytes,
             total_bytes: launch.total_bytes,
             predicted: launch.predicted,

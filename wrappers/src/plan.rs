@@ -474,7 +474,7 @@ impl Keeper {
             identity: String::new(),
             history: Vec::new(),
         };
-        self.known.remember(&mut record, &history, None, plan.job.id);
+        self.known.remember(&mut record, &history, plan.job.id);
         if let Some(store) = &self.store
             && let Err(error) =
                 crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))

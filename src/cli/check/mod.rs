@@ -35,7 +35,8 @@ MPI lets ranks be placed anywhere, but some programs count on a place: they take
 from the environment, choose a device by arithmetic on their rank, or mix ranks of MPI_COMM_WORLD \
 with those of a communicator whose ranks were reordered. Such a program must not be reordered.
 
-The program runs plain, once recorded, and once for each seed with randomly permuted ranks. Its exit \
+The program runs plain, once recorded, and once for each seed with randomly permuted ranks, both those \
+of MPI_COMM_WORLD and those of topologies made with reorder = 1. Its exit \
 code, its output and the files named with --file have to stay the same: whole numbers and words \
 exactly, other numbers within --tolerance. Times, rates, dates, addresses and names of nodes may \
 differ, and so may lines that match --ignore. Where the plain runs print their lines in different \

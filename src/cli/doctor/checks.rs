@@ -4,8 +4,8 @@
 use super::diagnosis::{Diagnosis, Finding, Level};
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::run::{self, Found, Launcher};
-use crate::options::Mode;
-use crate::store::Store;
+use crate::options::{Mode, Spill};
+use crate::store::{Store, spill};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -235,6 +235,45 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
     diagnosis.store = Some(directory);
 }
 
+/// Where the counters are kept while the program runs, on this node.
+pub(super) fn spill(diagnosis: &mut Diagnosis) {
+    let spill = &diagnosis.settings.spill;
+    if *spill == Spill::Off {
+        let text =
+            "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
+        return diagnosis.findings.push(finding(Level::Note, "spill-off", text));
+    }
+    let places = spill::candidates(spill.directory());
+    let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
+    diagnosis.spill = places.iter().find(usable).cloned();
+    if diagnosis.spill.is_none() {
+        let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+        diagnosis.findings.push(
+            finding(
+                Level::Warning,
+                "spill-blocked",
+                format!(
+                    "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
+                     leaves no matrix",
+                    list.join(" or ")
+                ),
+            )
+            .advise("--spill with a directory of the nodes that can be written, or off"),
+        );
+    } else if let Some(place) = &diagnosis.spill
+        && let Place::Shared = file_system(place)
+    {
+        diagnosis.findings.push(
+            finding(
+                Level::Warning,
+                "spill-shared",
+                format!("spill files are not kept on a shared file system ({})", place.display()),
+            )
+            .advise("--spill with a directory of the nodes themselves, such as /dev/shm"),
+        );
+    }
+}
+
 /// Whether a directory can be written, or made.
 fn writable(directory: &Path) -> Result<(), String> {
     let mut place = directory;
@@ -266,12 +305,10 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
         }
         return;
     }
+    // Without the library nothing tells which kind of libhwloc would do, and its absence is said.
+    let Some((_, like)) = &diagnosis.library else { return };
     let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
-    let present = diagnosis
-        .library
-        .as_ref()
-        .is_some_and(|(_, like)| names.iter().any(|name| search.open(name, like).is_some()));
-    if !present {
+    if !names.iter().any(|name| search.open(name, like).is_some()) {
         diagnosis.findings.push(
             finding(
                 Level::Note,

@@ -4,7 +4,7 @@ use super::bindings::Bindings;
 use super::{checks, probe, program};
 use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Search, Started, start};
 use crate::cli::run::{self, Launcher};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::options::{Mode, Settings};
 use crate::store::{self, Store};
 use serde_json::{Value, json};
@@ -84,8 +84,12 @@ pub(super) struct Diagnosis {
     /// Findings about the launch as a whole.
     pub findings: Vec<Finding>,
     pub store: Option<PathBuf>,
+    /// Where spill files go on this node.
+    pub spill: Option<PathBuf>,
     /// Key of the record, where the number of ranks is known, and when it was recorded.
     pub key: Option<(String, Option<u64>)>,
+    /// Why the ranks are left alone whatever is stored, if so.
+    pub left_alone: Option<String>,
     pub nodes: Option<Vec<probe::Node>>,
 }
 
@@ -108,7 +112,9 @@ impl Diagnosis {
             programs: Vec::new(),
             findings: Vec::new(),
             store: None,
+            spill: None,
             key: None,
+            left_alone: None,
             nodes: None,
         };
         checks::library(&mut diagnosis);
@@ -119,8 +125,10 @@ impl Diagnosis {
         checks::preloaded(&mut diagnosis);
         checks::launch(&mut diagnosis, &found);
         checks::store(&mut diagnosis);
+        checks::spill(&mut diagnosis);
         checks::topology(&mut diagnosis, &search);
         diagnosis.find_record();
+        diagnosis.find_objection();
         Ok(diagnosis)
     }
 
@@ -159,16 +167,60 @@ impl Diagnosis {
     fn find_record(&mut self) {
         let ranks: Option<Vec<usize>> = self.programs.iter().map(|p| p.part.ranks).collect();
         let Some(ranks) = ranks.map(|r| r.iter().sum::<usize>()).filter(|&n| n > 0) else { return };
-        let key = self.settings.key.clone().or_else(|| {
-            let program = self.programs.first()?;
-            let exe = program.binary()?.path.canonicalize().ok()?;
-            let identity = store::identity(&exe, &program.started.words).ok()?;
-            Some(store::key_for(&identity, ranks))
-        });
+        let key = self.settings.key.clone();
+        let key = key.or_else(|| Some(store::key_for(&self.identity()?.1, ranks)));
         if let (Some(key), Some(directory)) = (key, &self.store) {
             let record = Store::open(directory).load(&key).ok().flatten();
             self.key = Some((key, record.map(|r| r.recorded_at)));
         }
+    }
+
+    /// Path and identity of the program.
+    fn identity(&self) -> Option<(PathBuf, store::Identity)> {
+        let program = self.programs.first()?;
+        let exe = program.binary()?.path.canonicalize().ok()?;
+        let identity = store::identity(&exe, &program.started.words).ok()?;
+        Some((exe, identity))
+    }
+
+    /// What the user or a check has against reordering this program.
+    fn find_objection(&mut self) {
+        let settings = &self.settings;
+        if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
+            return;
+        }
+        let Some((exe, identity)) = self.identity() else { return };
+        let path = exe.to_string_lossy();
+        if settings.allow.matching(&path, &identity.name).is_some() {
+            return;
+        }
+        if let Some(pattern) = settings.deny.matching(&path, &identity.name) {
+            self.left_alone = Some(format!("the program is in the list of --deny ('{pattern}')"));
+            return;
+        }
+        let Some(store) = self.store.as_ref().filter(|_| settings.mode == Mode::Auto) else {
+            return;
+        };
+        let verdict = Store::open(store).objection(&store::program_id(&identity));
+        let reason = match verdict {
+            Ok(None) => return,
+            // That the store cannot be read is said already.
+            Err(error) if error.kind() == ErrorKind::Io => return,
+            Ok(Some(verdict)) => verdict.reason,
+            Err(error) => error.to_string(),
+        };
+        self.findings.push(
+            Finding {
+                level: Level::Warning,
+                code: "check-differs",
+                text: format!(
+                    "'rankweave check' found that the program minds other ranks: {reason}"
+                ),
+                advice: None,
+            }
+            .advise("'rankweave check' again once it is mended; --allow or --mode reorder"),
+        );
+        self.left_alone = Some("'rankweave check' found a difference".into());
     }
 
     /// Starts the launcher with this program in place of the real one.
@@ -208,6 +260,10 @@ impl Diagnosis {
             _ if !alike => format!(
                 "{counted}; the ranks are left alone, because different programs cannot change \
                  places"
+            ),
+            _ if self.left_alone.is_some() => format!(
+                "{counted}; the ranks are left alone: {}",
+                self.left_alone.as_deref().unwrap_or_default()
             ),
             (_, Some((key, Some(_)))) => format!(
                 "{counted}; the ranks are reordered by what is stored under {key}, if that pays"
@@ -270,6 +326,7 @@ impl Diagnosis {
             },
             "mode": self.settings.mode.name(),
             "store": self.store,
+            "spill": self.spill,
             "key": self.key.as_ref().map(|k| &k.0),
             "stored_at": self.key.as_ref().and_then(|k| k.1),
             "nodes": self.nodes,

@@ -40,6 +40,9 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
     if let Some(store) = &diagnosis.store {
         line("store", store.display().to_string());
     }
+    if let Some(place) = &diagnosis.spill {
+        line("spill", format!("{} until the matrix is in the store", place.display()));
+    }
     if let Some((key, when)) = &diagnosis.key {
         let state =
             when.map_or("nothing stored yet".into(), |at| format!("recorded {}", units::time(at)));

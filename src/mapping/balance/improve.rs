@@ -6,13 +6,38 @@ use crate::mapping::{Budget, Objective, ProblemBuilder};
 /// Rounds over all tasks at most.
 const ROUNDS: usize = 8;
 
-/// Improves `slot_of_task` in place. For total hops every pair counts 1; other objectives start
+/// A price for tasks that are not on the slot they had.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Homes<'a> {
+    /// The slot that every task had, [`NOWHERE`] if it had none that may be used.
+    pub(super) slot_of_task: &'a [usize],
+    /// Price of one task, in units of the objective.
+    pub(super) price: i128,
+}
+
+/// No slot.
+pub(super) const NOWHERE: usize = usize::MAX;
+
+impl Homes<'_> {
+    fn of(self, task: usize) -> Option<usize> {
+        self.slot_of_task.get(task).copied().filter(|&home| home != NOWHERE)
+    }
+
+    /// What it costs more that `task` is on `there` instead of `here`.
+    fn dearer(self, task: usize, here: usize, there: usize) -> i128 {
+        let away = |slot: usize| i128::from(self.of(task).is_some_and(|home| home != slot));
+        self.price * (away(there) - away(here))
+    }
+}
+
+/// Improves `slot_of_task` in place, `homes` priced in where they are given. For total hops every pair counts 1; other objectives start
 /// from the hop-bytes answer, and the caller compares.
 pub(super) fn improve(
     problem: &ProblemBuilder<'_>,
     loads: &Loads,
     limit: u128,
     pinned: &[bool],
+    homes: Option<Homes<'_>>,
     slot_of_task: &mut [usize],
     budget: &Budget,
 ) {
@@ -45,13 +70,17 @@ pub(super) fn improve(
             let own = cost(slot_of_task, task, here, usize::MAX);
             let mut best: (i128, usize, Option<u32>) = (0, here, None);
             let mut tried = vec![here];
-            for (partner, _) in graph.arcs(task) {
-                let there = slot_of_task[partner as usize];
+            let dearer = |task: usize, here: usize, there: usize| {
+                homes.map_or(0, |homes| homes.dearer(task, here, there))
+            };
+            let partners = graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
+            for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
                 if tried.contains(&there) {
                     continue;
                 }
                 tried.push(there);
-                let gain = own - cost(slot_of_task, task, there, usize::MAX);
+                let alone = dearer(task, here, there);
+                let gain = own - cost(slot_of_task, task, there, usize::MAX) - alone;
                 if sums[there] + load <= limit && gain > best.0 {
                     best = (gain, there, None);
                 }
@@ -65,7 +94,9 @@ pub(super) fn improve(
                     let gain = cost(slot_of_task, task, here, o)
                         + cost(slot_of_task, o, there, task)
                         - cost(slot_of_task, task, there, o)
-                        - cost(slot_of_task, o, here, task);
+                        - cost(slot_of_task, o, here, task)
+                        - alone
+                        - dearer(o, there, here);
                     if gain > best.0 {
                         best = (gain, there, Some(other));
                     }

@@ -205,7 +205,7 @@ pub fn map_with_loads(
     let mut best: Option<(f64, &'static str, Vec<usize>)> = None;
     for (name, slots) in candidates {
         let mut improved = slots.clone();
-        improve(&builder, loads, groups.limit, &pinned, &mut improved, budget);
+        improve(&builder, loads, groups.limit, &pinned, None, &mut improved, budget);
         for answer in [slots, improved] {
             let value = judge.value(&answer);
             if best.as_ref().is_none_or(|b| value < b.0) {
@@ -221,16 +221,16 @@ pub fn map_with_loads(
 }
 
 /// Values of whole mappings by the independent evaluator.
-struct Judge<'a, 'b> {
+pub(super) struct Judge<'a, 'b> {
     builder: &'b ProblemBuilder<'a>,
 }
 
 impl<'a, 'b> Judge<'a, 'b> {
-    fn new(builder: &'b ProblemBuilder<'a>) -> Self {
+    pub(super) fn new(builder: &'b ProblemBuilder<'a>) -> Self {
         Judge { builder }
     }
 
-    fn value(&self, slot_of_task: &[usize]) -> f64 {
+    pub(super) fn value(&self, slot_of_task: &[usize]) -> f64 {
         let b = self.builder;
         match b.objective {
             Objective::HopBytes | Objective::SumCom => {

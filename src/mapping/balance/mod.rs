@@ -8,10 +8,12 @@
 //! keeps the balance. No slot gets more than the limit: the mean load and the allowed imbalance
 //! on top, or what the longest-first rule of list scheduling (Graham 1969) needs, if that is more.
 
+mod again;
 mod grouping;
 mod improve;
 mod load;
 
+pub use again::{Rebalanced, remap_with_loads};
 pub use load::{Balanced, Loads, map_with_loads};
 
 #[cfg(test)]

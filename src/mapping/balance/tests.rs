@@ -121,3 +121,39 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Weighted tasks mapped again: no slot above the limit, fixed tasks in place, moves counted
+    /// right, and never dearer than the previous mapping itself where that may stay.
+    #[test]
+    fn moves_of_weighted_tasks_pay(seed in 0u64..1000, price in 0u64..2000, gone in 0usize..9) {
+        let graph = pattern(&format!("rgg:60,seed={seed}")).unwrap();
+        let topology = parse("torus:3x3").unwrap();
+        let loads = Loads::new(spread(60, seed), 0.3).unwrap();
+        let auto = by_name("auto").unwrap();
+        let budget = &mut Budget::unlimited();
+        let all = Problem::builder(&graph, topology.as_ref()).preset(Preset::Fast);
+        let before = map_with_loads(all.clone(), &loads, auto, budget).unwrap();
+        let slots: Vec<usize> = (0..9).filter(|&s| s != gone).collect();
+        let previous = crate::mapping::Previous {
+            slot_of_task: before.slot_of_task.clone(),
+            migration_cost: price,
+        };
+        let fixed = (7u32, slots[seed as usize % 8]);
+        let less = all.clone().slots(&slots).fix(fixed.0, fixed.1);
+        let answer = remap_with_loads(less, &loads, &previous, auto, budget).unwrap();
+        let now = &answer.mapping.slot_of_task;
+        prop_assert!(now.iter().all(|s| slots.contains(s)));
+        prop_assert_eq!(now[7], fixed.1);
+        prop_assert_eq!(answer.moved, previous.moved(now));
+        prop_assert_eq!(answer.forced, before.slot_of_task.iter().filter(|&&s| s == gone).count());
+        prop_assert!(answer.moved >= answer.forced);
+        let most = loads.of_slots(9, now).into_iter().max().unwrap();
+        prop_assert!(most <= answer.mapping.limit, "{} of {}", most, answer.mapping.limit);
+        let same = remap_with_loads(all, &loads, &previous, auto, budget).unwrap();
+        let cost = |m: &[usize]| metrics::hop_bytes(&graph, topology.as_ref(), m);
+        let paid = cost(&same.mapping.slot_of_task) + u128::from(price) * same.moved as u128;
+        prop_assert!(paid <= cost(&before.slot_of_task));
+    }
+}

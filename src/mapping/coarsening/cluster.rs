@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::work::{Csr, Rng, visiting_order};
+use crate::mapping::work::{Csr, Rng, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -15,67 +15,92 @@ pub(crate) struct ClusterLimits {
     pub(crate) members: u32,
 }
 
-/// Clusters `graph`; returns the cluster of every vertex and the number of clusters.
-///
-/// Vertices of different `label` are never joined (`labels` empty: all alike).
-pub(crate) fn cluster(
-    graph: &Csr,
-    limits: ClusterLimits,
-    labels: &[u8],
-    rng: &mut Rng,
-) -> (Vec<u32>, usize) {
-    const NONE: u32 = u32::MAX;
-    let n = graph.len();
-    let mut order = Vec::new();
-    visiting_order(n, rng, &mut order);
-    // Cluster of a vertex = its leader's id; size and members are kept at the leader.
-    let mut leader = vec![NONE; n];
-    let mut size = graph.sizes.clone();
-    let mut members = vec![1u32; n];
-    for &v in &order {
-        let v = v as usize;
-        if leader[v] != NONE {
-            continue;
+/// Clustering and its buffers, kept between runs.
+#[derive(Debug, Default)]
+pub(crate) struct Clusterer {
+    order: Vec<u32>,
+    /// The cluster of a vertex by its leader; a vertex on its own leads itself.
+    leader: Vec<u32>,
+    /// Size and members of the cluster that a vertex leads.
+    load: Vec<(u32, u32)>,
+    /// The vertex has had its turn, or has been joined.
+    settled: Vec<bool>,
+    id: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Clusterer {
+    /// Clusters `graph`; returns the cluster of every vertex and the number of clusters.
+    ///
+    /// Vertices of different `label` are never joined (`labels` empty: all alike).
+    pub(crate) fn cluster(
+        &mut self,
+        graph: &Csr,
+        limits: ClusterLimits,
+        labels: &[u8],
+        rng: &mut Rng,
+    ) -> (Vec<u32>, usize) {
+        let n = graph.len();
+        visiting_order(n, rng, &mut self.order);
+        self.leader.clear();
+        self.leader.extend(0..n as u32);
+        self.load.clear();
+        self.load.extend(graph.sizes.iter().map(|&size| (size, 1)));
+        self.settled.clear();
+        self.settled.resize(n, false);
+        match labels.is_empty() {
+            true => self.join(graph, limits, |_, _| true),
+            false => self.join(graph, limits, |v, t| labels[v] == labels[t]),
         }
-        let own = graph.sizes[v];
-        let mut best: Option<(f64, usize)> = None;
-        for (t, w) in graph.arcs(v) {
-            if !labels.is_empty() && labels[t] != labels[v] {
+        join_isolated(graph, limits, labels, &mut self.leader);
+        self.id.clear();
+        self.id.resize(n, NONE);
+        let mut clusters = 0u32;
+        let mut of = roomy(n);
+        for &l in &self.leader {
+            let id = &mut self.id[l as usize];
+            if *id == NONE {
+                *id = clusters;
+                clusters += 1;
+            }
+            of.push(*id);
+        }
+        (of, clusters as usize)
+    }
+
+    /// Every vertex that is on its own joins the best cluster beside it.
+    #[inline(always)]
+    fn join(&mut self, graph: &Csr, limits: ClusterLimits, alike: impl Fn(usize, usize) -> bool) {
+        let (leader, load) = (&mut self.leader[..], &mut self.load[..]);
+        for &v in &self.order {
+            let v = v as usize;
+            if std::mem::replace(&mut self.settled[v], true) {
                 continue;
             }
-            let l = if leader[t] == NONE { t } else { leader[t] as usize };
-            if l == v || size[l].saturating_add(own) > limits.size || members[l] >= limits.members {
-                continue;
+            let own = graph.sizes[v];
+            // The best rating as a fraction: no division, and no branch that depends on weights.
+            let (mut best, mut above, mut below) = (v, 0.0, 1.0);
+            for (t, w) in graph.arcs(v) {
+                let l = leader[t] as usize;
+                let (size, members) = load[l];
+                let fits = (l != v)
+                    & (size.saturating_add(own) <= limits.size)
+                    & (members < limits.members)
+                    & alike(v, t);
+                let w = w as f64;
+                let (num, den) = (w * w, f64::from(graph.sizes[t]) * f64::from(size));
+                let better = fits & (num * below > above * den);
+                (best, above, below) = if better { (l, num, den) } else { (best, above, below) };
             }
-            let w = w as f64;
-            let rating = w * w / (f64::from(graph.sizes[t]) * f64::from(size[l]));
-            if best.is_none_or(|(r, _)| rating > r) {
-                best = Some((rating, l));
+            if best != v {
+                leader[v] = best as u32;
+                load[best].0 += own;
+                load[best].1 += 1;
+                self.settled[best] = true;
             }
-        }
-        match best {
-            Some((_, l)) => {
-                leader[l] = l as u32;
-                leader[v] = l as u32;
-                size[l] += own;
-                members[l] += 1;
-            }
-            None => leader[v] = v as u32,
         }
     }
-    join_isolated(graph, limits, labels, &mut leader);
-    let mut id = vec![NONE; n];
-    let mut clusters = 0u32;
-    let mut of = vec![0u32; n];
-    for v in 0..n {
-        let l = leader[v] as usize;
-        if id[l] == NONE {
-            id[l] = clusters;
-            clusters += 1;
-        }
-        of[v] = id[l];
-    }
-    (of, clusters as usize)
 }
 
 /// Vertices without any edge never find a partner; they are packed with each other, otherwise a

@@ -1,69 +1,106 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
-use crate::mapping::work::Csr;
+use crate::mapping::work::{Csr, roomy};
 
-/// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
-pub(crate) fn contract(graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr {
-    const NONE: u32 = u32::MAX;
-    let mut start = vec![0u32; clusters + 1];
-    for &c in cluster_of {
-        start[c as usize + 1] += 1;
-    }
-    for c in 0..clusters {
-        start[c + 1] += start[c];
-    }
-    let mut cursor = start.clone();
-    let mut members = vec![0u32; graph.len()];
-    for (v, &c) in cluster_of.iter().enumerate() {
-        members[cursor[c as usize] as usize] = v as u32;
-        cursor[c as usize] += 1;
-    }
-    let mut coarse = Csr {
-        offsets: Vec::with_capacity(clusters + 1),
-        targets: Vec::with_capacity(graph.targets.len() / 2),
-        weights: Vec::with_capacity(graph.targets.len() / 2),
-        sizes: Vec::with_capacity(clusters),
-        bias: Vec::new(),
-    };
-    coarse.offsets.push(0);
-    // Where the edge to a cluster was put, valid if at or behind the start of the current row.
-    let mut seen = vec![NONE; clusters];
-    for c in 0..clusters {
-        let row = coarse.targets.len() as u32;
-        let mut size = 0;
-        for &v in &members[start[c] as usize..start[c + 1] as usize] {
-            size += graph.sizes[v as usize];
-            for k in graph.range(v as usize) {
-                let d = cluster_of[graph.targets[k] as usize];
-                if d as usize == c {
-                    continue;
-                }
-                let at = seen[d as usize];
-                if at != NONE && at >= row {
-                    coarse.weights[at as usize] += graph.weights[k];
-                } else {
-                    seen[d as usize] = coarse.targets.len() as u32;
-                    coarse.targets.push(d);
-                    coarse.weights.push(graph.weights[k]);
+/// Contraction and its buffers, kept between runs.
+#[derive(Debug, Default)]
+pub(crate) struct Contractor {
+    start: Vec<u32>,
+    members: Vec<u32>,
+    /// The row at hand: neighbours and weights; the first is the cluster itself.
+    row: Vec<(u32, i64)>,
+    /// Where in the row a cluster was put: valid if it is there indeed, so that nothing needs to be
+    /// cleared.
+    seen: Vec<u32>,
+}
+
+impl Contractor {
+    /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
+    pub(crate) fn contract(&mut self, graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr {
+        self.group(cluster_of, clusters);
+        if self.seen.len() < clusters {
+            self.seen.resize(clusters, 0);
+        }
+        let (seen, row) = (&mut self.seen[..], &mut self.row);
+        let room = graph.targets.len() / 2;
+        let mut coarse = Csr {
+            offsets: roomy(clusters + 1),
+            targets: roomy(room),
+            weights: roomy(room),
+            sizes: roomy(clusters),
+            bias: Vec::new(),
+        };
+        coarse.offsets.push(0);
+        for c in 0..clusters {
+            let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
+            let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
+            if row.len() <= most {
+                row.resize(2 * most, (0, 0));
+            }
+            row[0] = (c as u32, 0);
+            seen[c] = 0;
+            let mut length = 1;
+            let mut size = 0;
+            for &v in members {
+                size += graph.sizes[v as usize];
+                for (t, w) in graph.arcs(v as usize) {
+                    let d = cluster_of[t];
+                    let at = seen[d as usize] as usize;
+                    let (there, weight) = row[at];
+                    // Whether two edges meet is as good as random: no branch on it.
+                    let known = (at < length) & (there == d);
+                    let (at, weight) = if known { (at, weight) } else { (length, 0) };
+                    row[at] = (d, weight + w);
+                    seen[d as usize] = at as u32;
+                    length += usize::from(!known);
                 }
             }
+            coarse.targets.extend(row[1..length].iter().map(|&(d, _)| d));
+            coarse.weights.extend(row[1..length].iter().map(|&(_, w)| w));
+            coarse.sizes.push(size);
+            coarse.offsets.push(coarse.targets.len() as u32);
         }
-        coarse.sizes.push(size);
-        coarse.offsets.push(coarse.targets.len() as u32);
+        coarse.add_bias(graph, cluster_of);
+        coarse
     }
-    if !graph.bias.is_empty() {
-        coarse.bias.resize(clusters, 0);
+
+    /// Sorts the vertices by cluster.
+    fn group(&mut self, cluster_of: &[u32], clusters: usize) {
+        let start = &mut self.start;
+        start.clear();
+        start.resize(clusters + 1, 0);
+        // Counted to ends; filling from behind leaves every start where it belongs.
+        cluster_of.iter().for_each(|&c| start[c as usize] += 1);
+        let mut sum = 0;
+        for s in start.iter_mut() {
+            sum += *s;
+            *s = sum;
+        }
+        self.members.clear();
+        self.members.resize(cluster_of.len(), 0);
+        for (v, &c) in cluster_of.iter().enumerate().rev() {
+            start[c as usize] -= 1;
+            self.members[start[c as usize] as usize] = v as u32;
+        }
+    }
+}
+
+impl Csr {
+    fn add_bias(&mut self, graph: &Csr, cluster_of: &[u32]) {
+        if graph.bias.is_empty() {
+            return;
+        }
+        self.bias.resize(self.len(), 0);
         for (&c, &bias) in cluster_of.iter().zip(&graph.bias) {
-            coarse.bias[c as usize] += bias;
+            self.bias[c as usize] += bias;
         }
     }
-    coarse
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::coarsening::{ClusterLimits, cluster};
+    use crate::mapping::coarsening::{ClusterLimits, Clusterer};
     use crate::mapping::work::{Rng, Scale};
     use crate::matrix::Graph;
     use proptest::prelude::*;
@@ -75,8 +112,12 @@ mod tests {
                                      members in 2u32..5, size in 2u32..6) {
             let graph = Csr::from_graph(&Graph::from_edges(20, &raw), Scale::new(1 << 20, 1));
             let limits = ClusterLimits { size, members };
-            let (of, clusters) = cluster(&graph, limits, &[], &mut Rng::new(1));
-            let coarse = contract(&graph, &of, clusters);
+            let mut clusterer = Clusterer::default();
+            let mut contractor = Contractor::default();
+            // Twice, with what the first run leaves in the buffers.
+            for seed in 0..2 {
+            let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut Rng::new(seed));
+            let coarse = contractor.contract(&graph, &of, clusters);
             prop_assert_eq!(coarse.total_size(), 20);
             prop_assert!(coarse.sizes.iter().all(|&s| s <= size));
             let mut between = vec![0i64; clusters * clusters];
@@ -94,6 +135,7 @@ mod tests {
                 }
             }
             prop_assert!(between.iter().all(|&w| w == 0));
+            }
         }
     }
 }

@@ -3,5 +3,5 @@
 mod cluster;
 mod contract;
 
-pub(crate) use cluster::{ClusterLimits, cluster};
-pub(crate) use contract::contract;
+pub(crate) use cluster::{ClusterLimits, Clusterer};
+pub(crate) use contract::Contractor;

@@ -36,11 +36,12 @@ pub(crate) fn grow(graph: &Csr, target: i64, queue: &mut GainHeap, rng: &mut Rng
         size += own;
         for (t, w) in graph.arcs(v) {
             if side[t] == 1 {
-                let gain: i64 = match queue.contains(t) {
-                    true => graph.arcs(t).map(|(x, w)| if side[x] == 0 { w } else { -w }).sum(),
-                    false => 2 * w - graph.arcs(t).map(|(_, w)| w).sum::<i64>(),
+                // Between t and side 0 there is now w more, and w less between t and side 1.
+                let gain = match queue.gain(t) {
+                    Some(gain) => gain + 2 * w,
+                    None => 2 * w - graph.arcs(t).map(|(_, w)| w).sum::<i64>() + bias(t),
                 };
-                queue.set(t, gain + bias(t));
+                queue.set(t, gain);
             }
         }
     }

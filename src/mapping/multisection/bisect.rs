@@ -1,7 +1,7 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
 use crate::mapping::Budget;
-use crate::mapping::coarsening::{ClusterLimits, cluster, contract};
+use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
 use crate::mapping::work::{Csr, GainHeap, Rng};
@@ -19,6 +19,9 @@ pub(crate) struct BisectEffort {
     pub(crate) cycles: usize,
     /// Vertices that a cluster may join at once.
     pub(crate) members: u32,
+    /// For large problems: gives up sooner on the smallest graphs, of which they have the most, and
+    /// lets several bisections start from the same clusters.
+    pub(crate) hurried: bool,
 }
 
 /// Multilevel bisection and its buffers.
@@ -26,9 +29,52 @@ pub(crate) struct Bisector {
     effort: BisectEffort,
     fm: Fm,
     queue: GainHeap,
+    clusterer: Clusterer,
+    contractor: Contractor,
+    scratch: Vec<u32>,
+    /// The clusters of the finest level that the next run takes over, and those of the last run.
+    inherited: Option<Clusters>,
+    finest: Option<Clusters>,
     /// Deviation from the target that the answer may have.
     allowed: i64,
     budget: Budget,
+}
+
+/// Clusters of the vertices of a graph.
+#[derive(Debug)]
+pub(crate) struct Clusters {
+    of: Vec<u32>,
+    count: usize,
+    /// Bisections that have used them.
+    uses: u32,
+}
+
+impl Clusters {
+    /// Bisections in a row that use the same clusters.
+    const USES: u32 = 3;
+
+    /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
+    const FROM: usize = 512;
+
+    /// The clusters of the vertices on either side of a bisection; those at the cut fall in two.
+    pub(crate) fn split(self, side: &[u8]) -> [Option<Clusters>; 2] {
+        let number = &mut vec![[u32::MAX; 2]; self.count];
+        let mut parts = [0, 1].map(|_| Clusters {
+            of: Vec::with_capacity(side.len() / 2 + 1),
+            count: 0,
+            uses: self.uses,
+        });
+        for (&c, &s) in self.of.iter().zip(side) {
+            let s = usize::from(s & 1);
+            let (id, part) = (&mut number[c as usize][s], &mut parts[s]);
+            if *id == u32::MAX {
+                *id = part.count as u32;
+                part.count += 1;
+            }
+            part.of.push(*id);
+        }
+        parts.map(|part| (part.uses < Self::USES && part.of.len() >= Self::FROM).then_some(part))
+    }
 }
 
 /// Coarsening stops at this many vertices.
@@ -41,6 +87,11 @@ impl Bisector {
             effort,
             fm: Fm::default(),
             queue: GainHeap::default(),
+            clusterer: Clusterer::default(),
+            contractor: Contractor::default(),
+            scratch: Vec::new(),
+            inherited: None,
+            finest: None,
             allowed: 0,
             budget: budget.clone(),
         }
@@ -52,6 +103,21 @@ impl Bisector {
 
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    /// Has the next bisection take clusters over instead of finding its own.
+    pub(crate) fn inherit(&mut self, clusters: Option<Clusters>) {
+        self.inherited = clusters;
+    }
+
+    /// The clusters that the last bisection started from, if it is worth using them again.
+    pub(crate) fn take_clusters(&mut self) -> Option<Clusters> {
+        self.finest.take()
+    }
+
+    /// A buffer for the caller, of any content.
+    pub(crate) fn scratch(&mut self) -> &mut Vec<u32> {
+        &mut self.scratch
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -100,6 +166,7 @@ impl Bisector {
         let patience = if n <= 1000 { 50 + n / 4 } else { 250 + n / 100 };
         let once = self.effort.runs == 1 && self.effort.cycles == 0;
         let patience = if once { patience / 2 } else { patience };
+        let patience = if self.effort.hurried { patience.min(8 + n / 4) } else { patience };
         FmLimits {
             target,
             allowed: if finest { self.allowed } else { heaviest.max(self.allowed) },
@@ -120,6 +187,7 @@ impl Bisector {
         let smaller = (target as u64).min(total - target as u64).max(1);
         let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
+        let mut uses = 0;
         loop {
             let current = levels.last().map_or(graph, |(g, _)| g);
             if current.len() <= COARSEST {
@@ -127,7 +195,14 @@ impl Bisector {
             }
             let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
             let limits = ClusterLimits { size: cap, members: self.effort.members };
-            let (of, clusters) = cluster(current, limits, &sides, rng);
+            let inherited = self.inherited.take().filter(|c| c.of.len() == current.len());
+            let (of, clusters) = match inherited {
+                Some(taken) => {
+                    uses = taken.uses;
+                    (taken.of, taken.count)
+                }
+                None => self.clusterer.cluster(current, limits, &sides, rng),
+            };
             if clusters * 20 > current.len() * 19 {
                 break;
             }
@@ -138,7 +213,7 @@ impl Bisector {
                 }
                 sides = coarse_sides;
             }
-            let coarse = contract(current, &of, clusters);
+            let coarse = self.contractor.contract(current, &of, clusters);
             levels.push((coarse, of));
         }
         let coarsest = levels.last().map_or(graph, |(g, _)| g);
@@ -154,7 +229,7 @@ impl Bisector {
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
-        while let Some((_, of)) = levels.pop() {
+        while let Some((coarse, of)) = levels.pop() {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
@@ -167,6 +242,8 @@ impl Bisector {
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
+            } else if self.effort.hurried {
+                self.finest = Some(Clusters { of, count: coarse.len(), uses: uses + 1 });
             }
         }
         if (b.size[0] - target).abs() > self.allowed {

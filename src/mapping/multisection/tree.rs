@@ -5,6 +5,7 @@
 //! Sparse Quadratic Assignment", SEA 2017). Every group is filled exactly; groups may differ in
 //! size, as on machines where the scheduler gave parts of nodes.
 
+use super::bisect::Clusters;
 use super::{BisectEffort, Bisector};
 use crate::mapping::work::{Csr, Rng, TreePlaces};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ pub(crate) fn multisect(
     let mut task_at = vec![0u32; graph.len()];
     let threads = bisector.budget().threads();
     let run = Run { places, effort: bisector.effort(), rng, placed: AtomicU64::new(0) };
-    run.group(graph, members, 0, 0, &mut task_at, bisector, threads);
+    run.group(graph, members, None, 0, 0, &mut task_at, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
         answer[task as usize] = k as u32;
@@ -50,6 +51,7 @@ impl Run<'_> {
         &self,
         graph: &Csr,
         members: Vec<u32>,
+        clusters: Option<Clusters>,
         lo: usize,
         mut level: usize,
         out: &mut [u32],
@@ -77,7 +79,7 @@ impl Run<'_> {
             }
             return;
         }
-        self.split(graph, members, lo, &ends, level, out, bisector, threads);
+        self.split(graph, members, clusters, lo, &ends, level, out, bisector, threads);
     }
 
     /// Splits among the children that end at `ends` by bisecting their list.
@@ -86,6 +88,7 @@ impl Run<'_> {
         &self,
         graph: &Csr,
         members: Vec<u32>,
+        clusters: Option<Clusters>,
         lo: usize,
         ends: &[usize],
         level: usize,
@@ -94,7 +97,7 @@ impl Run<'_> {
         threads: usize,
     ) {
         let (Some(&hi), true) = (ends.last(), ends.len() > 1) else {
-            return self.group(graph, members, lo, level, out, bisector, threads);
+            return self.group(graph, members, clusters, lo, level, out, bisector, threads);
         };
         let middle = lo + (hi - lo) / 2;
         let mut cut = ends.partition_point(|&e| e <= middle).max(1);
@@ -104,15 +107,17 @@ impl Run<'_> {
         let cut = cut.min(ends.len() - 1);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
+        bisector.inherit(clusters);
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
-        let mut local = vec![u32::MAX; graph.len()];
-        let [(sub_0, tasks_0), (sub_1, tasks_1)] = [0, 1].map(|side| {
-            let chosen: Vec<u32> =
-                (0..graph.len() as u32).filter(|&v| b.side[v as usize] == side).collect();
-            let tasks: Vec<u32> = chosen.iter().map(|&v| members[v as usize]).collect();
-            (graph.subgraph(&chosen, &mut local), tasks)
-        });
-        drop((local, b, members));
+        let [sub_0, sub_1] = graph.split(&b.side, bisector.scratch());
+        let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
+        for (&task, &side) in members.iter().zip(&b.side) {
+            tasks[usize::from(side & 1)].push(task);
+        }
+        let [tasks_0, tasks_1] = tasks;
+        let clusters = bisector.take_clusters().map(|clusters| clusters.split(&b.side));
+        let [clusters_0, clusters_1] = clusters.unwrap_or([None, None]);
+        drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
         if threads > 1 && hi - lo >= THREAD_FROM {
@@ -121,15 +126,17 @@ impl Run<'_> {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut own = Bisector::new(self.effort, budget);
-                    self.split(&sub_1, tasks_1, at, ends_1, level, out_1, &mut own, half);
+                    self.split(
+                        &sub_1, tasks_1, clusters_1, at, ends_1, level, out_1, &mut own, half,
+                    );
                 });
                 let rest = threads - half;
-                self.split(&sub_0, tasks_0, lo, ends_0, level, out_0, bisector, rest);
+                self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, rest);
             });
         } else {
-            self.split(&sub_0, tasks_0, lo, ends_0, level, out_0, bisector, 1);
+            self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, 1);
             drop(sub_0);
-            self.split(&sub_1, tasks_1, at, ends_1, level, out_1, bisector, 1);
+            self.split(&sub_1, tasks_1, clusters_1, at, ends_1, level, out_1, bisector, 1);
         }
     }
 }

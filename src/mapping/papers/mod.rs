@@ -16,6 +16,7 @@
 //! | GEOM | `geom`, `gsearch`, `gsearch-by-rank`, `gsearch-best`, `multi-jagged` | GSearch paper; Deveci et al. 2014 |
 
 mod baselines;
+mod dense_exchange;
 mod geom;
 mod gsearch;
 mod hiertopomap;

@@ -5,12 +5,14 @@
 //! Algorithm 3), 4.3 (generic topologies, Algorithm 2, where the paper calls Scotch), 4.5
 //! (oversubscription: a further level of leaves below each unit; with fewer tasks than leaves the
 //! best leaves are chosen: as few groups as possible, which is then a constraint). Of dense matrices
-//! the heaviest pairs are used (4.3.2).
+//! the heaviest pairs are used (4.3.2), and then tasks are exchanged by the whole matrix, which the
+//! paper has not ([`super::dense_exchange`]).
 //!
 //! TreeMatch (Jeannot and Mercier, Euro-Par 2010; in Open MPI since 1.9) knows whole trees only and
 //! groups greedily where it does not enumerate; with fewer tasks than leaves, tasks that talk to
 //! nobody fill the rest.
 
+use super::dense_exchange::exchange;
 use super::nodes::quotient;
 use super::poles;
 use super::setting::Setting;
@@ -18,8 +20,8 @@ use super::topomatch_grouping::{Strategy, group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::multisection::multisect;
 use crate::mapping::portfolio::closest_in_tree;
-use crate::mapping::work::{Scale, TreePlaces};
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::work::{TreePlaces, is_dense};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 
 /// See the module.
 pub(in crate::mapping) struct TopoMatch;
@@ -62,25 +64,43 @@ impl Mapper for TopoMatch {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let setting = Setting::thinned(problem, budget);
+        let tree = problem.topology().as_tree();
+        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), setting.scale()));
         let all_in_use = problem.tasks() == problem.places().len();
         if let Some(arity) = whole_tree(problem).filter(|_| all_in_use) {
-            let place_of = bottom_up(&setting, &arity, Strategy::Adaptive, budget);
+            let mut place_of = bottom_up(&setting, &arity, Strategy::Adaptive, budget);
+            if let Some(tree) = &tree {
+                let mut index_of = vec![0u32; tree.order.len()];
+                (0..).zip(&tree.order).for_each(|(k, &place)| index_of[place as usize] = k);
+                let at = place_of.iter().map(|&place| index_of[place as usize]);
+                let mut position: Vec<u32> = at.collect();
+                exchanged(&setting, tree, &mut position, budget);
+                place_of = position.iter().map(|&k| tree.order[k as usize]).collect();
+            }
             return Ok(setting.outcome(place_of).with("case", "whole tree"));
         }
-        let tree = problem.topology().as_tree();
-        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), Scale::new(1, 1)));
         if let Some(tree) = tree {
             let tree = closest(problem, &tree);
             let mut bisector = setting.bisector();
             let tasks: Vec<u32> = (0..problem.tasks() as u32).collect();
             let graph = setting.graph.subgraph(&tasks, &mut vec![u32::MAX; setting.len()]);
-            let answer = multisect(&graph, &tree, &mut bisector, &setting.rng);
+            let mut answer = multisect(&graph, &tree, &mut bisector, &setting.rng);
+            exchanged(&setting, &tree, &mut answer, budget);
             let place_of = answer.iter().map(|&k| tree.order[k as usize]).collect();
             let place_of = filled(place_of, setting.len());
             return Ok(setting.outcome(place_of).with("case", "constrained tree"));
         }
         let place_of = poles::dual_bisection(&setting, budget);
         Ok(setting.outcome(place_of).with("case", "generic topology"))
+    }
+}
+
+/// Lowers the cost of a dense matrix by exchanges; `position` indexes the order of `tree`.
+fn exchanged(setting: &Setting, tree: &TreePlaces, position: &mut [u32], budget: &Budget) {
+    let problem = setting.problem;
+    if is_dense(problem.graph()) && problem.objective() != Objective::TotalHops {
+        let rng = &mut setting.rng.fork(9);
+        exchange(problem.graph(), setting.scale(), tree, position, rng, budget);
     }
 }
 

@@ -161,6 +161,14 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
         if !list.is_empty() && (enough || list.iter().any(perfect)) {
             return list;
         }
+        // On an allocation with gaps the grid keeps its order along every dimension.
+        if list.is_empty()
+            && problem.grid().is_some()
+            && let Ok(outcome) = by_name("geom").and_then(|m| m.map(problem, &mut budget.clone()))
+        {
+            let place_of = prepared.by_vertex(outcome.place_of_task);
+            list.push(Candidate { name: "geom, refined", place_of });
+        }
     }
     let mut graphs = Vec::new();
     if list.is_empty() && is_regular(&prepared.graph) {

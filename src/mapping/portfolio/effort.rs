@@ -33,6 +33,7 @@ impl Effort {
             passes,
             cycles,
             members: 3,
+            hurried: false,
         };
         match preset {
             Preset::Fast => {
@@ -40,9 +41,10 @@ impl Effort {
                     bisect: BisectEffort {
                         // Fewer levels pay where every level is a walk through memory.
                         members: if n > 65_536 { 6 } else { 3 },
+                        hurried: n > 400_000,
                         ..bisect(1, 2, 2, 0)
                     },
-                    anneal_steps: 0,
+                    anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
                     swap_evaluations: 200 * n,
                     polished: 1,
                     congestion_steps: 50 * n,
@@ -52,7 +54,8 @@ impl Effort {
                 bisect: if n <= 8192 { bisect(3, 4, 4, 3) } else { bisect(1, 4, 3, 1) },
                 anneal_steps: match (tree, n) {
                     (true, 0..=8192) => 200_000 + 100 * n,
-                    (false, 0..=1024) => (16_000 * n).min(8_000_000),
+                    (false, 0..=512) => 24_000 * n,
+                    (false, 513..=1024) => 8_000_000,
                     (false, 0..=8192) => 2_000_000 + 4000 * n,
                     (_, 0..=65_536) => 30 * n,
                     _ => 0,

@@ -3,6 +3,7 @@
 //! Single moves through slightly unbalanced states, but a state only counts as an answer when its
 //! imbalance is allowed; on the input graph that is exactly zero.
 
+use super::fm_small::{self, FmSmall};
 use crate::mapping::work::{Csr, GainHeap};
 
 /// Two sides of a graph.
@@ -49,6 +50,39 @@ pub(crate) struct FmLimits {
     pub(crate) passes: usize,
 }
 
+impl FmLimits {
+    /// How far `b` is beyond what an answer may be.
+    pub(super) fn excess(&self, b: &Bisection) -> i64 {
+        ((b.size[0] - self.target).abs() - self.allowed).max(0)
+    }
+
+    /// The move to make, of the best from either side: from the heavy side when `slack` is used up,
+    /// else the better gain.
+    #[inline]
+    pub(super) fn choose(
+        &self,
+        b: &Bisection,
+        slack: i64,
+        best_of: impl Fn(usize) -> Option<(i64, usize)>,
+    ) -> Option<(i64, usize)> {
+        let deviation = b.size[0] - self.target;
+        let bound = self.allowed + slack;
+        if deviation >= bound && deviation > 0 {
+            return best_of(0);
+        }
+        if -deviation >= bound && deviation < 0 {
+            return best_of(1);
+        }
+        match (best_of(0), best_of(1)) {
+            (Some(x), Some(y)) => {
+                let from_zero = if x.0 != y.0 { x.0 > y.0 } else { deviation >= 0 };
+                Some(if from_zero { x } else { y })
+            }
+            (x, y) => x.or(y),
+        }
+    }
+}
+
 /// Buffers of FM, kept between runs.
 #[derive(Debug, Default)]
 pub(crate) struct Fm {
@@ -58,6 +92,7 @@ pub(crate) struct Fm {
     moved: Vec<u32>,
     /// Vertices at the cut, as far as they are known; the only ones whose gain is known.
     boundary: Vec<u32>,
+    small: FmSmall,
 }
 
 /// Bits of a vertex's state: its gain is known, it has moved in this pass, it is in the boundary
@@ -79,12 +114,17 @@ impl Fm {
         near_cut: impl Fn(usize) -> bool,
     ) {
         let n = graph.len();
+        if n <= fm_small::MOST {
+            self.state.clear();
+            self.state.resize(n, LISTED);
+            return self.small.refine(graph, b, limits);
+        }
         self.gain.clear();
         self.gain.resize(n, 0);
         self.state.clear();
         self.state.resize(n, 0);
         self.boundary.clear();
-        let unbalanced = Self::excess(b, limits) > 0;
+        let unbalanced = limits.excess(b) > 0;
         for v in 0..n {
             if unbalanced || near_cut(v) || graph.degree(v) == 0 || !graph.bias.is_empty() {
                 self.look(graph, b, v, unbalanced);
@@ -106,10 +146,6 @@ impl Fm {
     #[inline]
     pub(crate) fn was_near_cut(state: u8) -> bool {
         state & LISTED != 0
-    }
-
-    fn excess(b: &Bisection, limits: FmLimits) -> i64 {
-        ((b.size[0] - limits.target).abs() - limits.allowed).max(0)
     }
 
     /// Computes the gain of `v` and lists it if it is worth a try.
@@ -174,18 +210,19 @@ impl Fm {
             let v = v as usize;
             self.queues[usize::from(b.side[v])].set(v, self.gain[v]);
         }
-        let start = (Self::excess(b, limits), b.cut);
+        let start = (limits.excess(b), b.cut);
         let mut best = start;
         let mut best_moves = 0;
         while self.moved.len() - best_moves < limits.patience {
             // Until an allowed state was seen, every move goes towards one.
             let slack = if best.0 == 0 { limits.slack } else { 0 };
-            let Some((_, v)) = self.choose(b, limits, slack) else { break };
+            let best_of = |side: usize| self.queues[side].peek();
+            let Some((_, v)) = limits.choose(b, slack, best_of) else { break };
             self.queues[usize::from(b.side[v])].remove(v);
             self.state[v] |= LOCKED;
             self.moved.push(v as u32);
             self.flip(graph, b, v, true);
-            let now = (Self::excess(b, limits), b.cut);
+            let now = (limits.excess(b), b.cut);
             if now < best {
                 best = now;
                 best_moves = self.moved.len();
@@ -200,26 +237,6 @@ impl Fm {
         }
         best < start
     }
-
-    /// The move to make: from the heavy side when outside the slack, else the better gain.
-    fn choose(&self, b: &Bisection, limits: FmLimits, slack: i64) -> Option<(i64, usize)> {
-        let deviation = b.size[0] - limits.target;
-        let bound = limits.allowed + slack;
-        let (a, c) = (self.queues[0].peek(), self.queues[1].peek());
-        if deviation >= bound && deviation > 0 {
-            return a;
-        }
-        if -deviation >= bound && deviation < 0 {
-            return c;
-        }
-        match (a, c) {
-            (Some(x), Some(y)) => {
-                let from_zero = if x.0 != y.0 { x.0 > y.0 } else { deviation >= 0 };
-                Some(if from_zero { x } else { y })
-            }
-            (x, y) => x.or(y),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -233,9 +250,13 @@ mod tests {
         #[test]
         fn ends_balanced_with_the_cut_it_claims(
             raw in prop::collection::vec((0u32..24, 0u32..24, 1u64..9), 0..90),
-            sides in prop::collection::vec(0u8..2, 24), target in 1i64..24, slack in 1i64..4)
+            sides in prop::collection::vec(0u8..2, 24), target in 1i64..24, slack in 1i64..4,
+            silent in prop_oneof![Just(0usize), Just(fm_small::MOST)])
         {
-            let graph = Csr::from_graph(&Graph::from_edges(24, &raw), Scale::new(1 << 20, 1));
+            // Both for few vertices and, with silent ones on side 1, for many.
+            let n = 24 + silent;
+            let graph = Csr::from_graph(&Graph::from_edges(n, &raw), Scale::new(1 << 20, 1));
+            let sides = [sides, vec![1; silent]].concat();
             let mut b = Bisection::new(&graph, sides);
             let before = (b.size[0] == target, b.cut);
             let limits = FmLimits { target, allowed: 0, slack, patience: 50, passes: 8 };

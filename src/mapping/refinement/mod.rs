@@ -3,6 +3,7 @@
 mod anneal;
 mod congestion;
 mod fm;
+mod fm_small;
 mod near;
 mod placement;
 mod swap;

@@ -65,25 +65,7 @@ pub fn remap(
     mapper: &dyn Mapper,
     budget: &mut Budget,
 ) -> Result<Remapped> {
-    if previous.slot_of_task.len() > problem.tasks() {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!(
-                "the previous mapping has {} tasks, the matrix {}",
-                previous.slot_of_task.len(),
-                problem.tasks()
-            ),
-        )
-        .advise("the mapping of the same program"));
-    }
-    let sums = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
-    if !sums.contains(&problem.objective()) {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!("a price for moves has no meaning for {}", problem.objective().name()),
-        )
-        .advise("--objective hop-bytes or total-hops"));
-    }
+    check(previous, problem.tasks(), problem.objective())?;
     let prepared = Prepared::new(problem);
     let seats = Seats::new(problem, previous);
     let fresh = mapper.map(problem, budget)?.place_of_task;
@@ -121,6 +103,30 @@ pub fn remap(
         Error::new(ErrorKind::Infeasible, "there is no candidate").advise("another algorithm")
     })?;
     Ok(best)
+}
+
+/// Refuses what has no answer.
+pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> Result<()> {
+    if previous.slot_of_task.len() > tasks {
+        return Err(Error::new(
+            ErrorKind::Infeasible,
+            format!(
+                "the previous mapping has {} tasks, the matrix {}",
+                previous.slot_of_task.len(),
+                tasks
+            ),
+        )
+        .advise("the mapping of the same program"));
+    }
+    let sums = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
+    if !sums.contains(&objective) {
+        return Err(Error::new(
+            ErrorKind::Infeasible,
+            format!("a price for moves has no meaning for {}", objective.name()),
+        )
+        .advise("--objective hop-bytes or total-hops"));
+    }
+    Ok(())
 }
 
 /// Where tasks were, in places.

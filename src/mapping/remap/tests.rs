@@ -60,7 +60,7 @@ fn nothing_moves_when_nothing_changed() {
     // The same mapping with the nodes in another order.
     let turned: Vec<usize> = first.slot_of_task.iter().map(|s| (s + 48) % 128).collect();
     for slot_of_task in [first.slot_of_task.clone(), turned] {
-        let previous = Previous { slot_of_task, migration_cost: 1 };
+        let previous = Previous { slot_of_task, migration_cost: 1000 };
         let answer = remap(&problem, &previous, auto, &mut Budget::unlimited()).unwrap();
         assert_eq!((answer.moved, answer.forced), (0, 0));
     }

@@ -1,5 +1,6 @@
 //! The engine's own graph: compressed rows, 32-bit ids, weights scaled so that no sum overflows.
 
+use super::roomy;
 use crate::matrix::Graph;
 
 /// How exact input weights and distances were brought into the range of the search.
@@ -28,7 +29,7 @@ impl Scale {
 
     #[inline]
     pub(crate) fn weight(self, w: u64) -> i64 {
-        ((w.checked_shr(self.weight_shift).unwrap_or(0)) as i64).max(1)
+        ((w >> self.weight_shift.min(63)) as i64).max(1)
     }
 
     /// A price in units of weight times distance; at least 1 unless it is 0.
@@ -59,9 +60,9 @@ impl Csr {
     pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
         let n = graph.vertices();
         let mut csr = Csr {
-            offsets: Vec::with_capacity(n + 1),
-            targets: Vec::with_capacity(2 * graph.edges()),
-            weights: Vec::with_capacity(2 * graph.edges()),
+            offsets: roomy(n + 1),
+            targets: roomy(2 * graph.edges()),
+            weights: roomy(2 * graph.edges()),
             sizes: vec![1; n],
             bias: Vec::new(),
         };
@@ -130,6 +131,43 @@ impl Csr {
         }
         sub
     }
+
+    /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias.
+    /// `number` is scratch.
+    pub(crate) fn split(&self, side: &[u8], number: &mut Vec<u32>) -> [Csr; 2] {
+        number.clear();
+        let mut counts = [0u32; 2];
+        number.extend(side.iter().map(|&s| {
+            let count = &mut counts[usize::from(s & 1)];
+            *count += 1;
+            *count - 1
+        }));
+        // Few edges are cut, so the share of the vertices is about that of the arcs.
+        let share = |count: u32| {
+            let part = self.targets.len() as u64 * u64::from(count) / self.len().max(1) as u64;
+            (part + part / 16) as usize
+        };
+        let mut parts = counts.map(|count| Csr {
+            offsets: roomy(count as usize + 1),
+            targets: roomy(share(count)),
+            weights: roomy(share(count)),
+            sizes: roomy(count as usize),
+            bias: Vec::new(),
+        });
+        parts.iter_mut().for_each(|part| part.offsets.push(0));
+        for (v, &s) in side.iter().enumerate() {
+            let part = &mut parts[usize::from(s & 1)];
+            for (t, w) in self.arcs(v) {
+                if side[t] == s {
+                    part.targets.push(number[t]);
+                    part.weights.push(w);
+                }
+            }
+            part.offsets.push(part.targets.len() as u32);
+            part.sizes.push(self.sizes[v]);
+        }
+        parts
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +182,24 @@ mod tests {
         let sum = i128::from(huge.weight(u64::MAX)) * 1000 * i128::from(huge.distance(u64::MAX));
         assert!(sum < 1 << 60, "{sum}");
         assert_eq!(huge.weight(1), 1);
+    }
+
+    #[test]
+    fn splitting_makes_the_subgraphs_of_both_sides() {
+        let graph = crate::matrix::synthetic::pattern("rgg:200,shuffle=1").unwrap();
+        let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
+        let side: Vec<u8> = (0..200).map(|v| u8::from(v % 3 == 0)).collect();
+        let parts = csr.split(&side, &mut Vec::new());
+        let mut local = vec![u32::MAX; 200];
+        for (s, part) in parts.iter().enumerate() {
+            let members: Vec<u32> =
+                (0..200).filter(|&v| usize::from(side[v as usize]) == s).collect();
+            let expected = csr.subgraph(&members, &mut local);
+            assert_eq!(
+                (&part.offsets, &part.targets, &part.weights, &part.sizes),
+                (&expected.offsets, &expected.targets, &expected.weights, &expected.sizes)
+            );
+        }
     }
 
     #[test]

@@ -28,6 +28,12 @@ impl GainHeap {
         self.position[v] != ABSENT
     }
 
+    /// The gain that `v` has in the queue.
+    #[inline]
+    pub(crate) fn gain(&self, v: usize) -> Option<i64> {
+        self.heap.get(self.position[v] as usize).map(|entry| entry.0)
+    }
+
     #[inline]
     pub(crate) fn peek(&self) -> Option<(i64, usize)> {
         self.heap.first().map(|&(g, _, v)| (g, v as usize))
@@ -137,7 +143,7 @@ mod tests {
                 heap.set(v, gain);
                 model[v] = Some(gain);
             }
-            assert_eq!(heap.contains(v), model[v].is_some());
+            assert_eq!((heap.gain(v), heap.contains(v)), (model[v], model[v].is_some()));
             assert_eq!(heap.peek().map(|(g, _)| g), model.iter().flatten().max().copied());
             if let Some((g, v)) = heap.peek() {
                 assert_eq!(model[v], Some(g));

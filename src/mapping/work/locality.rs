@@ -2,7 +2,7 @@
 //!
 //! With labels that mean nothing every edge is a cache miss; in breadth-first order nearly none is.
 
-use super::{Csr, Rng};
+use super::{Csr, Rng, roomy};
 use crate::matrix::Graph;
 
 /// Vertices in breadth-first order, component by component; vertices without edges last.
@@ -52,9 +52,9 @@ impl Csr {
             number[v as usize] = i as u32;
         }
         let mut csr = Csr {
-            offsets: Vec::with_capacity(n + 1),
-            targets: Vec::with_capacity(2 * graph.edges()),
-            weights: Vec::with_capacity(2 * graph.edges()),
+            offsets: roomy(n + 1),
+            targets: roomy(2 * graph.edges()),
+            weights: roomy(2 * graph.edges()),
             sizes: vec![1; n],
             bias: Vec::new(),
         };

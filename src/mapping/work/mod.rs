@@ -5,6 +5,7 @@ mod distance;
 mod heap;
 mod locality;
 mod maxima;
+mod pages;
 mod rng;
 mod thin;
 mod tree_places;
@@ -14,6 +15,7 @@ pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance}
 pub(crate) use heap::GainHeap;
 pub(crate) use locality::{breadth_first_order, visiting_order};
 pub(crate) use maxima::Maxima;
+pub(crate) use pages::roomy;
 pub(crate) use rng::Rng;
 pub(crate) use thin::{heaviest, is_dense};
 pub(crate) use tree_places::TreePlaces;

@@ -1,0 +1,47 @@
+//! Memory for large problems in large pages, where the system gives them on request.
+//!
+//! A graph of a million vertices is walked in no order that a processor could foresee, and with
+//! pages of 4 KiB most steps miss the table of page addresses. Asking costs nothing where large pages
+//! are always or never given.
+
+/// An empty vector with room for `capacity` elements, in large pages from 4 MiB on.
+pub(crate) fn roomy<T>(capacity: usize) -> Vec<T> {
+    let mut vector = Vec::with_capacity(capacity);
+    advise(&mut vector);
+    vector
+}
+
+#[cfg(target_os = "linux")]
+fn advise<T>(vector: &mut Vec<T>) {
+    const FROM: usize = 4 << 20;
+    const PAGE: usize = 4096;
+    let bytes = vector.capacity().saturating_mul(size_of::<T>());
+    if bytes < FROM {
+        return;
+    }
+    let start = (vector.as_mut_ptr() as usize).next_multiple_of(PAGE);
+    let end = (vector.as_ptr() as usize + bytes) / PAGE * PAGE;
+    // SAFETY: the range lies within the allocation of the vector, and the advice changes how the
+    // memory is backed, never what it holds. A refusal (no such feature) is no error.
+    unsafe {
+        libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise<T>(_: &mut Vec<T>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_room() {
+        for capacity in [0, 10, 3 << 20] {
+            let mut vector: Vec<u32> = roomy(capacity);
+            assert!(vector.is_empty() && vector.capacity() >= capacity);
+            vector.extend(0..capacity as u32);
+            assert!(vector.iter().enumerate().all(|(k, &x)| k == x as usize));
+        }
+    }
+}
