@@ -110,6 +110,7 @@ def cases():
     found.append(Case("endings.c", "exit", code=None, noisy=True, light=True, records=False,
                       only=OPENMPI))
     found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))
+    found.append(Case("api.c", matrix=expected.api, sizes=(5,)))
     found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
     found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))

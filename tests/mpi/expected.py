@@ -24,6 +24,16 @@ def large(np):
     return {(0, 1): [2 ** 31 + 8, 1]}
 
 
+def api(np):
+    """Program api: pairs, and the next task."""
+    matrix = {}
+    for task in range(np):
+        if task ^ 1 < np:
+            add(matrix, task, task ^ 1, 3 * 20000, 3)
+        add(matrix, task, (task + 1) % np, 2 * 64, 2)
+    return matrix
+
+
 def subcomm(np):
     """Program subcomm: reversed ring, halves in reversed order, broadcast by hand."""
     matrix = {}

@@ -89,6 +89,14 @@ impl Communicator {
         }
     }
 
+    /// The same without a call to MPI: [`OUTSIDE`] if it is not known yet.
+    pub fn known_task(&self, rank: u32) -> u32 {
+        match self.tasks.get(rank as usize).map(|slot| slot.load(Ordering::Relaxed)) {
+            Some(task) if task != UNKNOWN => task,
+            _ => OUTSIDE,
+        }
+    }
+
     /// Translates ranks to tasks and keeps the answers.
     fn translate<A: Abi>(&self, ranks: &[c_int]) {
         let comm = A::Comm::from_bits(self.effective);
@@ -127,14 +135,14 @@ impl Communicator {
         }
     }
 
-    /// Writes into the spill file who stands behind the ranks that `visit_ranks` names: those that
-    /// a collective call sends to.
+    /// Finds out who stands behind the ranks that `visit_ranks` names, those that a collective call
+    /// sends to, and writes it into the spill file.
     pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
-        if !spill::has_file() {
+        let table =
+            if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
+        if self.identity {
             return;
         }
-        let table = *self.spilled.get_or_init(|| self.table());
-        let (Some(table), false) = (table, self.identity) else { return };
         let mut ranks = Vec::new();
         visit_ranks(&mut |rank| ranks.push(rank));
         ranks.sort_unstable();
@@ -149,6 +157,7 @@ impl Communicator {
         if !unknown.is_empty() {
             self.translate::<A>(&unknown);
         }
+        let Some(table) = table else { return };
         for rank in ranks {
             if let Some(task) = self.tasks.get(rank as usize) {
                 // SAFETY: the table in the region has as many elements of four bytes.
@@ -297,6 +306,15 @@ pub fn for_each(mut visit: impl FnMut(&Communicator)) {
     for entry in entries {
         // SAFETY: an entry of the table; see above for why it is not dropped meanwhile.
         visit(unsafe { &*entry });
+    }
+}
+
+/// The same at any time: none of them is freed meanwhile. `visit` must not call MPI.
+pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
+    let table = TABLE.read();
+    for entry in table.iter().flat_map(HashMap::values) {
+        // SAFETY: entries in the table are valid until removed, and the lock is held.
+        visit(unsafe { &*entry.0 });
     }
 }
 

@@ -224,13 +224,14 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         return None;
     }
     config::set_model(library::get()?.family, plan.collectives());
-    rerank::begin(rerank::Facts {
+    let facts = rerank::Facts {
         how: plan.constructors,
         process: job.rank as u32,
         size: job.size,
         store: plan.job.store.clone(),
         key: plan.job.key.clone(),
-    });
+    };
+    rerank::begin(facts, plan.asked);
 
     let mut places = None;
     if plan.mode == plan::Mode::Reorder {

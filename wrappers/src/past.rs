@@ -85,6 +85,11 @@ impl Program {
         Some("left alone: 'rankweave check' found a difference".into())
     }
 
+    /// Whether the user wants this program left alone.
+    pub fn is_denied(&self) -> bool {
+        self.denied.is_some() && !self.allowed
+    }
+
     /// What earlier launches on places with this hash measured.
     fn measured(&self, history: &[Past], places: u32) -> Measured {
         Measured::of(history, self.work, places)

@@ -46,6 +46,8 @@ pub struct Plan {
     pub mode: Mode,
     /// What constructors of topologies do.
     pub constructors: How,
+    /// What the functions of rankweave.h do.
+    pub asked: How,
     /// Collectives as their meaning instead of a model of the algorithms.
     pub logical: bool,
     /// Process of each task; empty while every task is on its own launcher rank.
@@ -156,6 +158,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     let mut plan = Plan {
         mode: Mode::Record,
         constructors: How::Plain,
+        asked: How::Plain,
         logical: settings.collectives == Collectives::Logical,
         process_of_task: Vec::new(),
         job: spill::Job::default(),
@@ -173,6 +176,10 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
             options::Mode::Auto | options::Mode::Reorder => How::Map,
             options::Mode::Shuffle => How::Shuffle,
             options::Mode::Record | options::Mode::Off => How::Plain,
+        };
+        plan.asked = match settings.mode {
+            options::Mode::Record if !keeper.known.is_denied() => How::Map,
+            _ => plan.constructors,
         };
     }
     if reorders && !alike.complete {
@@ -201,6 +208,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     {
         keeper.decision = objection;
         plan.constructors = How::Plain;
+        plan.asked = How::Plain;
         return (plan, keeper);
     }
     match settings.mode {

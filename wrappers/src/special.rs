@@ -2,6 +2,7 @@
 //! differently from every other communicator.
 
 use crate::abi::{Abi, Handle};
+pub use crate::api::pcontrol::pcontrol;
 use crate::generated::index;
 use crate::job;
 use crate::pmpi::pmpi;

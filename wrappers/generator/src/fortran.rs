@@ -123,11 +123,16 @@ pub fn entry(binding: Binding, call: &Call) -> String {
         small => small as usize,
     };
     let wrapper = format!("Wrapper::{kind}({path}::<A, {number}> as *const ())");
-    // MPICH's mpif.h forms of these four do not call MPI_X but something inside.
+    // MPICH's mpif.h forms of these four do not call MPI_X but something inside; that of MPI_Pcontrol
+    // calls it without the arguments that follow the level in C.
     let inside = binding == Binding::F77
         && matches!(
             call.prototype.name.as_str(),
-            "MPI_Comm_set_attr" | "MPI_Comm_get_attr" | "MPI_Attr_put" | "MPI_Attr_get"
+            "MPI_Comm_set_attr"
+                | "MPI_Comm_get_attr"
+                | "MPI_Attr_put"
+                | "MPI_Attr_get"
+                | "MPI_Pcontrol"
         );
     if straight || inside {
         wrapper

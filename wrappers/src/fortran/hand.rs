@@ -58,6 +58,18 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: P) {
     }
 }
 
+/// `MPI_Pcontrol`
+pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(level: P) {
+    // SAFETY: the program's own argument and the real function's prototype: there is no error code.
+    unsafe {
+        if !crate::api::pcontrol::from_fortran(level) {
+            let next: unsafe extern "C-unwind" fn(P) =
+                slots::next(slots::fortran(B, const { number("mpi_pcontrol") }));
+            next(level);
+        }
+    }
+}
+
 /// The world's attributes: on the replacement, else (predefined ones) on the true world.
 unsafe fn get_attr<A: Abi>(entry: usize, on: P, keyval: P, value: P, flag: P, ierror: P) {
     // SAFETY: as above; `flag` is a LOGICAL, false is 0 in every compiler MPI supports.

@@ -14,7 +14,7 @@ use crate::world::effective;
 use libc::{c_char, c_int, c_void};
 
 // `MPI_Send`
-fast_send!(mpi_send_narrow, mpi_send_wide, mpi_send_slow, 3, int);
+fast_send!(mpi_send_narrow, mpi_send_wide, mpi_send_slow, 4, int);
 
 #[cold]
 #[inline(never)]
@@ -29,13 +29,13 @@ unsafe extern "C-unwind" fn mpi_send_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(3);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(4);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Send_c`
-fast_send!(mpi_send_c_narrow, mpi_send_c_wide, mpi_send_c_slow, 4, MPI_Count);
+fast_send!(mpi_send_c_narrow, mpi_send_c_wide, mpi_send_c_slow, 5, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -50,13 +50,13 @@ unsafe extern "C-unwind" fn mpi_send_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(4);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(5);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Isend`
-fast_send!(mpi_isend_narrow, mpi_isend_wide, mpi_isend_slow, 5, int);
+fast_send!(mpi_isend_narrow, mpi_isend_wide, mpi_isend_slow, 6, int);
 
 #[cold]
 #[inline(never)]
@@ -72,13 +72,13 @@ unsafe extern "C-unwind" fn mpi_isend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(5);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(6);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Isend_c`
-fast_send!(mpi_isend_c_narrow, mpi_isend_c_wide, mpi_isend_c_slow, 6, MPI_Count);
+fast_send!(mpi_isend_c_narrow, mpi_isend_c_wide, mpi_isend_c_slow, 7, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -94,13 +94,13 @@ unsafe extern "C-unwind" fn mpi_isend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(6);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(7);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Bsend`
-fast_send!(mpi_bsend_narrow, mpi_bsend_wide, mpi_bsend_slow, 7, int);
+fast_send!(mpi_bsend_narrow, mpi_bsend_wide, mpi_bsend_slow, 8, int);
 
 #[cold]
 #[inline(never)]
@@ -115,13 +115,13 @@ unsafe extern "C-unwind" fn mpi_bsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(7);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(8);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Bsend_c`
-fast_send!(mpi_bsend_c_narrow, mpi_bsend_c_wide, mpi_bsend_c_slow, 8, MPI_Count);
+fast_send!(mpi_bsend_c_narrow, mpi_bsend_c_wide, mpi_bsend_c_slow, 9, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -136,13 +136,13 @@ unsafe extern "C-unwind" fn mpi_bsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(8);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(9);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Ibsend`
-fast_send!(mpi_ibsend_narrow, mpi_ibsend_wide, mpi_ibsend_slow, 9, int);
+fast_send!(mpi_ibsend_narrow, mpi_ibsend_wide, mpi_ibsend_slow, 10, int);
 
 #[cold]
 #[inline(never)]
@@ -158,13 +158,13 @@ unsafe extern "C-unwind" fn mpi_ibsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(9);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(10);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Ibsend_c`
-fast_send!(mpi_ibsend_c_narrow, mpi_ibsend_c_wide, mpi_ibsend_c_slow, 10, MPI_Count);
+fast_send!(mpi_ibsend_c_narrow, mpi_ibsend_c_wide, mpi_ibsend_c_slow, 11, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -180,13 +180,13 @@ unsafe extern "C-unwind" fn mpi_ibsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(10);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(11);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Ssend`
-fast_send!(mpi_ssend_narrow, mpi_ssend_wide, mpi_ssend_slow, 11, int);
+fast_send!(mpi_ssend_narrow, mpi_ssend_wide, mpi_ssend_slow, 12, int);
 
 #[cold]
 #[inline(never)]
@@ -201,13 +201,13 @@ unsafe extern "C-unwind" fn mpi_ssend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(11);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(12);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Ssend_c`
-fast_send!(mpi_ssend_c_narrow, mpi_ssend_c_wide, mpi_ssend_c_slow, 12, MPI_Count);
+fast_send!(mpi_ssend_c_narrow, mpi_ssend_c_wide, mpi_ssend_c_slow, 13, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -222,13 +222,13 @@ unsafe extern "C-unwind" fn mpi_ssend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(12);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(13);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Issend`
-fast_send!(mpi_issend_narrow, mpi_issend_wide, mpi_issend_slow, 13, int);
+fast_send!(mpi_issend_narrow, mpi_issend_wide, mpi_issend_slow, 14, int);
 
 #[cold]
 #[inline(never)]
@@ -244,13 +244,13 @@ unsafe extern "C-unwind" fn mpi_issend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(13);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(14);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Issend_c`
-fast_send!(mpi_issend_c_narrow, mpi_issend_c_wide, mpi_issend_c_slow, 14, MPI_Count);
+fast_send!(mpi_issend_c_narrow, mpi_issend_c_wide, mpi_issend_c_slow, 15, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -266,13 +266,13 @@ unsafe extern "C-unwind" fn mpi_issend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(14);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(15);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Rsend`
-fast_send!(mpi_rsend_narrow, mpi_rsend_wide, mpi_rsend_slow, 15, int);
+fast_send!(mpi_rsend_narrow, mpi_rsend_wide, mpi_rsend_slow, 16, int);
 
 #[cold]
 #[inline(never)]
@@ -287,13 +287,13 @@ unsafe extern "C-unwind" fn mpi_rsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(15);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(16);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Rsend_c`
-fast_send!(mpi_rsend_c_narrow, mpi_rsend_c_wide, mpi_rsend_c_slow, 16, MPI_Count);
+fast_send!(mpi_rsend_c_narrow, mpi_rsend_c_wide, mpi_rsend_c_slow, 17, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -308,13 +308,13 @@ unsafe extern "C-unwind" fn mpi_rsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(16);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(17);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPI_Irsend`
-fast_send!(mpi_irsend_narrow, mpi_irsend_wide, mpi_irsend_slow, 17, int);
+fast_send!(mpi_irsend_narrow, mpi_irsend_wide, mpi_irsend_slow, 18, int);
 
 #[cold]
 #[inline(never)]
@@ -330,13 +330,13 @@ unsafe extern "C-unwind" fn mpi_irsend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(17);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(18);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPI_Irsend_c`
-fast_send!(mpi_irsend_c_narrow, mpi_irsend_c_wide, mpi_irsend_c_slow, 18, MPI_Count);
+fast_send!(mpi_irsend_c_narrow, mpi_irsend_c_wide, mpi_irsend_c_slow, 19, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -352,7 +352,7 @@ unsafe extern "C-unwind" fn mpi_irsend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(18);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(19);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -378,7 +378,7 @@ pub unsafe extern "C-unwind" fn mpi_sendrecv<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
             return mpi_sendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -402,7 +402,7 @@ unsafe extern "C-unwind" fn mpi_sendrecv_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(19);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -428,7 +428,7 @@ pub unsafe extern "C-unwind" fn mpi_sendrecv_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
             return mpi_sendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -452,7 +452,7 @@ unsafe extern "C-unwind" fn mpi_sendrecv_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(20);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }
@@ -475,7 +475,7 @@ pub unsafe extern "C-unwind" fn mpi_sendrecv_replace<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_sendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(22);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -496,7 +496,7 @@ unsafe extern "C-unwind" fn mpi_sendrecv_replace_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(21);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(22);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -519,7 +519,7 @@ pub unsafe extern "C-unwind" fn mpi_sendrecv_replace_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_sendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
         };
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(22);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(23);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -540,7 +540,7 @@ unsafe extern "C-unwind" fn mpi_sendrecv_replace_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(22);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(23);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
     }
 }
@@ -566,7 +566,7 @@ pub unsafe extern "C-unwind" fn mpi_isendrecv<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(sendcount), sendtype) else {
             return mpi_isendrecv_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -590,7 +590,7 @@ unsafe extern "C-unwind" fn mpi_isendrecv_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(23);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, *mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -616,7 +616,7 @@ pub unsafe extern "C-unwind" fn mpi_isendrecv_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, sendcount, sendtype) else {
             return mpi_isendrecv_c_slow::<A>(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -640,7 +640,7 @@ unsafe extern "C-unwind" fn mpi_isendrecv_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(24);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, *mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
     }
 }
@@ -663,7 +663,7 @@ pub unsafe extern "C-unwind" fn mpi_isendrecv_replace<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpi_isendrecv_replace_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -684,7 +684,7 @@ unsafe extern "C-unwind" fn mpi_isendrecv_replace_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(25);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -707,7 +707,7 @@ pub unsafe extern "C-unwind" fn mpi_isendrecv_replace_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpi_isendrecv_replace_c_slow::<A>(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
         };
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -728,7 +728,7 @@ unsafe extern "C-unwind" fn mpi_isendrecv_replace_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(26);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
     }
 }
@@ -748,7 +748,7 @@ pub unsafe extern "C-unwind" fn mpi_send_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(27);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -770,7 +770,7 @@ pub unsafe extern "C-unwind" fn mpi_send_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(28);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -792,7 +792,7 @@ pub unsafe extern "C-unwind" fn mpi_bsend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(29);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -814,7 +814,7 @@ pub unsafe extern "C-unwind" fn mpi_bsend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(30);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -836,7 +836,7 @@ pub unsafe extern "C-unwind" fn mpi_ssend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(31);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -858,7 +858,7 @@ pub unsafe extern "C-unwind" fn mpi_ssend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(32);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -880,7 +880,7 @@ pub unsafe extern "C-unwind" fn mpi_rsend_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(33);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(34);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -902,7 +902,7 @@ pub unsafe extern "C-unwind" fn mpi_rsend_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::later::send::<A>(&mut plan, comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(34);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(35);
         let code = next(buf, count, datatype, dest, tag, comm, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -925,7 +925,7 @@ pub unsafe extern "C-unwind" fn mpi_precv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(36);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, i64, A::Datatype, c_int, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(37);
         next(buf, partitions, count, datatype, dest, tag, comm, info, request)
     }
 }
@@ -943,7 +943,7 @@ pub unsafe extern "C-unwind" fn mpi_improbe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(44);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut A::Message, *mut c_void) -> c_int = slots::next(45);
         next(source, tag, comm, flag, message, status)
     }
 }
@@ -960,7 +960,7 @@ pub unsafe extern "C-unwind" fn mpi_iprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(45);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_int, *mut c_void) -> c_int = slots::next(46);
         next(source, tag, comm, flag, status)
     }
 }
@@ -979,7 +979,7 @@ pub unsafe extern "C-unwind" fn mpi_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(46);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(47);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -998,7 +998,7 @@ pub unsafe extern "C-unwind" fn mpi_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(47);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(48);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1015,7 +1015,7 @@ pub unsafe extern "C-unwind" fn mpi_mprobe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(48);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut A::Message, *mut c_void) -> c_int = slots::next(49);
         next(source, tag, comm, message, status)
     }
 }
@@ -1031,7 +1031,7 @@ pub unsafe extern "C-unwind" fn mpi_probe<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(49);
+        let next: unsafe extern "C-unwind" fn(c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(50);
         next(source, tag, comm, status)
     }
 }
@@ -1050,7 +1050,7 @@ pub unsafe extern "C-unwind" fn mpi_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(50);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(51);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -1069,7 +1069,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(51);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(52);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -1088,7 +1088,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(52);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(53);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1107,7 +1107,7 @@ pub unsafe extern "C-unwind" fn mpi_recv_init_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(53);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(54);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -1120,7 +1120,7 @@ pub unsafe extern "C-unwind" fn mpi_barrier<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(false), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(54);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(55);
         next(comm)
     }
 }
@@ -1134,7 +1134,7 @@ pub unsafe extern "C-unwind" fn mpi_ibarrier<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::barrier::<A>(Out::Now(true), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(55);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(56);
         next(comm, request)
     }
 }
@@ -1150,7 +1150,7 @@ pub unsafe extern "C-unwind" fn mpi_barrier_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(56);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(57);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1169,7 +1169,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(57);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(58);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -1186,7 +1186,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(58);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(59);
         next(buffer, count, datatype, root, comm)
     }
 }
@@ -1204,7 +1204,7 @@ pub unsafe extern "C-unwind" fn mpi_ibcast<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(59);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(60);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -1222,7 +1222,7 @@ pub unsafe extern "C-unwind" fn mpi_ibcast_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(60);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(61);
         next(buffer, count, datatype, root, comm, request)
     }
 }
@@ -1242,7 +1242,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(61);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(62);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1264,7 +1264,7 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(62);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(63);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1286,7 +1286,7 @@ pub unsafe extern "C-unwind" fn mpi_gather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(63);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(64);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1306,7 +1306,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(64);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(65);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1327,7 +1327,7 @@ pub unsafe extern "C-unwind" fn mpi_igather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(65);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(66);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1348,7 +1348,7 @@ pub unsafe extern "C-unwind" fn mpi_igather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(66);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(67);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1371,7 +1371,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(67);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(68);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1396,7 +1396,7 @@ pub unsafe extern "C-unwind" fn mpi_gather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(68);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(69);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1419,7 +1419,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(69);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(70);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1440,7 +1440,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(false), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(70);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm) -> c_int = slots::next(71);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
     }
 }
@@ -1462,7 +1462,7 @@ pub unsafe extern "C-unwind" fn mpi_igatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(71);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(72);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1484,7 +1484,7 @@ pub unsafe extern "C-unwind" fn mpi_igatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::gatherv::<A>(Out::Now(true), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(72);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(73);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
     }
 }
@@ -1508,7 +1508,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(73);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(74);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1534,7 +1534,7 @@ pub unsafe extern "C-unwind" fn mpi_gatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(74);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(75);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1556,7 +1556,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(75);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(76);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1576,7 +1576,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(76);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(77);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1597,7 +1597,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(77);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(78);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1618,7 +1618,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(78);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(79);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1641,7 +1641,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(79);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(80);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1666,7 +1666,7 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(80);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(81);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1689,7 +1689,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(81);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(82);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1710,7 +1710,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(false), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(82);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(83);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
 }
@@ -1732,7 +1732,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatterv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(83);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(84);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1754,7 +1754,7 @@ pub unsafe extern "C-unwind" fn mpi_iscatterv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scatterv::<A, _>(Out::Now(true), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(84);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(85);
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
 }
@@ -1778,7 +1778,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(85);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(86);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1804,7 +1804,7 @@ pub unsafe extern "C-unwind" fn mpi_scatterv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(86);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(87);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1825,7 +1825,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(87);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(88);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1844,7 +1844,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(88);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(89);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -1864,7 +1864,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(89);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(90);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1884,7 +1884,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(90);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(91);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -1906,7 +1906,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(91);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(92);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1930,7 +1930,7 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(92);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(93);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -1952,7 +1952,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(93);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(94);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -1972,7 +1972,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(94);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(95);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -1993,7 +1993,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(95);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(96);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -2014,7 +2014,7 @@ pub unsafe extern "C-unwind" fn mpi_iallgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allgatherv::<A, _>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(96);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(97);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -2037,7 +2037,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(97);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(98);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2062,7 +2062,7 @@ pub unsafe extern "C-unwind" fn mpi_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(98);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(99);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2083,7 +2083,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(99);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(100);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2102,7 +2102,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(100);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(101);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -2122,7 +2122,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(101);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(102);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2142,7 +2142,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(102);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(103);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -2164,7 +2164,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(103);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(104);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2188,7 +2188,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(104);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(105);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2211,7 +2211,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(105);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(106);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -2232,7 +2232,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(106);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(107);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -2254,7 +2254,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(107);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(108);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2276,7 +2276,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallv::<A, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(108);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(109);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -2300,7 +2300,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(109);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(110);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2326,7 +2326,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(110);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(111);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2349,7 +2349,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(111);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm) -> c_int = slots::next(112);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2370,7 +2370,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(false), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(112);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(113);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -2392,7 +2392,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(113);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(114);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2414,7 +2414,7 @@ pub unsafe extern "C-unwind" fn mpi_ialltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::alltoallw::<A, _, _>(Out::Now(true), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(114);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(115);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -2438,7 +2438,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(115);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(116);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2464,7 +2464,7 @@ pub unsafe extern "C-unwind" fn mpi_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(116);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(117);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2485,7 +2485,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(117);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(118);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2504,7 +2504,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(118);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(119);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
 }
@@ -2524,7 +2524,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(119);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(120);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2544,7 +2544,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(120);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(121);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
 }
@@ -2566,7 +2566,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(121);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(122);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2590,7 +2590,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(122);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(123);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2610,7 +2610,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(123);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(124);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2628,7 +2628,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(124);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(125);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2647,7 +2647,7 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(125);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(126);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2666,7 +2666,7 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(true), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(126);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(127);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -2687,7 +2687,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(127);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(128);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2710,7 +2710,7 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(128);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(129);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2730,7 +2730,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(129);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(130);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -2748,7 +2748,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(false), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(130);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(131);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm)
     }
 }
@@ -2767,7 +2767,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(131);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(132);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -2786,7 +2786,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter::<A, _>(Out::Now(true), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(132);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(133);
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
     }
 }
@@ -2807,7 +2807,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(133);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(134);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2830,7 +2830,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(134);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(135);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2850,7 +2850,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(135);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(136);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -2868,7 +2868,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(136);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(137);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
 }
@@ -2887,7 +2887,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(137);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(138);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -2906,7 +2906,7 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(138);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(139);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
 }
@@ -2927,7 +2927,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(139);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(140);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2950,7 +2950,7 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, recvcount, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(140);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(141);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -2970,7 +2970,7 @@ pub unsafe extern "C-unwind" fn mpi_scan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(141);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(142);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -2988,7 +2988,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(142);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(143);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3007,7 +3007,7 @@ pub unsafe extern "C-unwind" fn mpi_iscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(143);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(144);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3026,7 +3026,7 @@ pub unsafe extern "C-unwind" fn mpi_iscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::scan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(144);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(145);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3047,7 +3047,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(145);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(146);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3070,7 +3070,7 @@ pub unsafe extern "C-unwind" fn mpi_scan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(146);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(147);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3090,7 +3090,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(147);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(148);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3108,7 +3108,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(false), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(148);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(149);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -3127,7 +3127,7 @@ pub unsafe extern "C-unwind" fn mpi_iexscan<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(149);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(150);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3146,7 +3146,7 @@ pub unsafe extern "C-unwind" fn mpi_iexscan_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::exscan::<A>(Out::Now(true), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(150);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(151);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
 }
@@ -3167,7 +3167,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(151);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(152);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3190,7 +3190,7 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(152);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(153);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3211,7 +3211,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(153);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(154);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3230,7 +3230,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(154);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(155);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3250,7 +3250,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(155);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(156);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3270,7 +3270,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgather_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(156);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(157);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3292,7 +3292,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(157);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(158);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3316,7 +3316,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgather_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(158);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(159);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3338,7 +3338,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(159);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(160);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3358,7 +3358,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(160);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(161);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
     }
 }
@@ -3379,7 +3379,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(161);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(162);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3400,7 +3400,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_allgatherv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(162);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(163);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
     }
 }
@@ -3423,7 +3423,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(163);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(164);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3448,7 +3448,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_allgatherv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(164);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(165);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3469,7 +3469,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(165);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(166);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3488,7 +3488,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(166);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(167);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
 }
@@ -3508,7 +3508,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(167);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(168);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3528,7 +3528,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoall_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(168);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(169);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
 }
@@ -3550,7 +3550,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(169);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(170);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3574,7 +3574,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoall_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, sendcount, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(170);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(171);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3597,7 +3597,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(171);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm) -> c_int = slots::next(172);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3618,7 +3618,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(172);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm) -> c_int = slots::next(173);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
     }
 }
@@ -3640,7 +3640,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(173);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(174);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3662,7 +3662,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(174);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(175);
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
     }
 }
@@ -3686,7 +3686,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(175);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(176);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3712,7 +3712,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallv_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(176);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, A::Datatype, *mut c_void, *const i64, *const isize, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(177);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3735,7 +3735,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(177);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(178);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -3756,7 +3756,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(178);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm) -> c_int = slots::next(179);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
     }
 }
@@ -3778,7 +3778,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(179);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(180);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -3800,7 +3800,7 @@ pub unsafe extern "C-unwind" fn mpi_ineighbor_alltoallw_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(180);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(181);
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
     }
 }
@@ -3824,7 +3824,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(181);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(182);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3850,7 +3850,7 @@ pub unsafe extern "C-unwind" fn mpi_neighbor_alltoallw_init_c<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(182);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const i64, *const isize, *const A::Datatype, *mut c_void, *const i64, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(183);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -3870,7 +3870,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(183);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -3888,7 +3888,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(184);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(185);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -3906,7 +3906,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_shared<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(185);
+        let next: unsafe extern "C-unwind" fn(isize, c_int, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(186);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -3924,7 +3924,7 @@ pub unsafe extern "C-unwind" fn mpi_win_allocate_shared_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(186);
+        let next: unsafe extern "C-unwind" fn(isize, isize, A::Info, A::Comm, *mut c_void, *mut A::Win) -> c_int = slots::next(187);
         next(size, disp_unit, info, comm, baseptr, win)
     }
 }
@@ -3942,7 +3942,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(187);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, c_int, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(188);
         next(base, size, disp_unit, info, comm, win)
     }
 }
@@ -3960,7 +3960,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(188);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, isize, isize, A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(189);
         next(base, size, disp_unit, info, comm, win)
     }
 }
@@ -3975,7 +3975,7 @@ pub unsafe extern "C-unwind" fn mpi_win_create_dynamic<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(189);
+        let next: unsafe extern "C-unwind" fn(A::Info, A::Comm, *mut A::Win) -> c_int = slots::next(190);
         next(info, comm, win)
     }
 }
@@ -3995,7 +3995,7 @@ pub unsafe extern "C-unwind" fn mpi_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(190);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(191);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4015,7 +4015,7 @@ pub unsafe extern "C-unwind" fn mpi_put_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(191);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(192);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4036,7 +4036,7 @@ pub unsafe extern "C-unwind" fn mpi_rput<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(192);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(193);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4057,7 +4057,7 @@ pub unsafe extern "C-unwind" fn mpi_rput_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(193);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(194);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4078,7 +4078,7 @@ pub unsafe extern "C-unwind" fn mpi_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(194);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(195);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4099,7 +4099,7 @@ pub unsafe extern "C-unwind" fn mpi_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(195);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(196);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4121,7 +4121,7 @@ pub unsafe extern "C-unwind" fn mpi_raccumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(196);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(197);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4143,7 +4143,7 @@ pub unsafe extern "C-unwind" fn mpi_raccumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(197);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(198);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4163,7 +4163,7 @@ pub unsafe extern "C-unwind" fn mpi_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(198);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win) -> c_int = slots::next(199);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4183,7 +4183,7 @@ pub unsafe extern "C-unwind" fn mpi_get_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(199);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win) -> c_int = slots::next(200);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win)
     }
 }
@@ -4204,7 +4204,7 @@ pub unsafe extern "C-unwind" fn mpi_rget<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(200);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(201);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4225,7 +4225,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(201);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Win, *mut A::Request) -> c_int = slots::next(202);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request)
     }
 }
@@ -4249,7 +4249,7 @@ pub unsafe extern "C-unwind" fn mpi_get_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(202);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win) -> c_int = slots::next(203);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4273,7 +4273,7 @@ pub unsafe extern "C-unwind" fn mpi_get_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(203);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win) -> c_int = slots::next(204);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win)
     }
 }
@@ -4298,7 +4298,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_accumulate<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, i64::from(origin_count), origin_datatype, i64::from(result_count), result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(204);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(205);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4323,7 +4323,7 @@ pub unsafe extern "C-unwind" fn mpi_rget_accumulate_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get_accumulate::<A>(win, target_rank, origin_count, origin_datatype, result_count, result_datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(205);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, A::Op, A::Win, *mut A::Request) -> c_int = slots::next(206);
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request)
     }
 }
@@ -4342,7 +4342,7 @@ pub unsafe extern "C-unwind" fn mpi_fetch_and_op<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::fetch_and_op::<A>(win, target_rank, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(206);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, A::Datatype, c_int, isize, A::Op, A::Win) -> c_int = slots::next(207);
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
     }
 }
@@ -4361,7 +4361,7 @@ pub unsafe extern "C-unwind" fn mpi_compare_and_swap<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::compare_and_swap::<A>(win, target_rank, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(207);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void, A::Datatype, c_int, isize, A::Win) -> c_int = slots::next(208);
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
     }
 }
@@ -4375,7 +4375,7 @@ pub unsafe extern "C-unwind" fn mpi_attr_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(213);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(214);
         next(comm, keyval)
     }
 }
@@ -4390,7 +4390,7 @@ pub unsafe extern "C-unwind" fn mpi_attr_put<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(215);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(216);
         next(comm, keyval, attribute_val)
     }
 }
@@ -4406,7 +4406,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_coords<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(216);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(217);
         next(comm, rank, maxdims, coords)
     }
 }
@@ -4423,7 +4423,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(218);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(219);
         next(comm, maxdims, dims, periods, coords)
     }
 }
@@ -4438,7 +4438,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(220);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut c_int) -> c_int = slots::next(221);
         next(comm, coords, rank)
     }
 }
@@ -4455,7 +4455,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_shift<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(221);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(222);
         next(comm, direction, disp, rank_source, rank_dest)
     }
 }
@@ -4470,7 +4470,7 @@ pub unsafe extern "C-unwind" fn mpi_cart_sub<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(222);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_int, *mut A::Comm) -> c_int = slots::next(223);
         next(comm, remain_dims, newcomm)
     }
 }
@@ -4484,7 +4484,7 @@ pub unsafe extern "C-unwind" fn mpi_cartdim_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(223);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(224);
         next(comm, ndims)
     }
 }
@@ -4501,7 +4501,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_accept<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(224);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(225);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4516,7 +4516,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(225);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, c_int) -> c_int = slots::next(226);
         next(comm, buffer, size)
     }
 }
@@ -4531,7 +4531,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_attach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(226);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, i64) -> c_int = slots::next(227);
         next(comm, buffer, size)
     }
 }
@@ -4545,7 +4545,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_call_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(227);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(228);
         next(comm, errorcode)
     }
 }
@@ -4561,7 +4561,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_compare<A: Abi>(
     unsafe {
         let comm1 = effective::<A>(comm1);
         let comm2 = effective::<A>(comm2);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(228);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Comm, *mut c_int) -> c_int = slots::next(229);
         next(comm1, comm2, result)
     }
 }
@@ -4578,7 +4578,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_connect<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(229);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info, c_int, A::Comm, *mut A::Comm) -> c_int = slots::next(230);
         next(port_name, info, root, comm, newcomm)
     }
 }
@@ -4593,7 +4593,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(230);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, *mut A::Comm) -> c_int = slots::next(231);
         next(comm, group, newcomm)
     }
 }
@@ -4609,7 +4609,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_create_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(232);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Group, c_int, *mut A::Comm) -> c_int = slots::next(233);
         next(comm, group, tag, newcomm)
     }
 }
@@ -4623,7 +4623,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_delete_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(233);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int) -> c_int = slots::next(234);
         next(comm, comm_keyval)
     }
 }
@@ -4638,7 +4638,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(234);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut c_int) -> c_int = slots::next(235);
         next(comm, buffer_addr, size)
     }
 }
@@ -4653,7 +4653,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_detach_buffer_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(235);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_void, *mut i64) -> c_int = slots::next(236);
         next(comm, buffer_addr, size)
     }
 }
@@ -4667,7 +4667,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(237);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(238);
         next(comm, newcomm)
     }
 }
@@ -4682,7 +4682,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_dup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(238);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm) -> c_int = slots::next(239);
         next(comm, info, newcomm)
     }
 }
@@ -4695,7 +4695,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_flush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(239);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(240);
         next(comm)
     }
 }
@@ -4709,7 +4709,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_errhandler<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(242);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(243);
         next(comm, errhandler)
     }
 }
@@ -4723,7 +4723,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(243);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Info) -> c_int = slots::next(244);
         next(comm, info_used)
     }
 }
@@ -4738,7 +4738,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_get_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(244);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_char, *mut c_int) -> c_int = slots::next(245);
         next(comm, comm_name, resultlen)
     }
 }
@@ -4752,7 +4752,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(245);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(246);
         next(comm, group)
     }
 }
@@ -4767,7 +4767,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(246);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(247);
         next(comm, newcomm, request)
     }
 }
@@ -4783,7 +4783,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_idup_with_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(247);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Comm, *mut A::Request) -> c_int = slots::next(248);
         next(comm, info, newcomm, request)
     }
 }
@@ -4797,7 +4797,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_iflush_buffer<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(248);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(249);
         next(comm, request)
     }
 }
@@ -4811,7 +4811,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_rank<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(249);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(250);
         next(comm, rank)
     }
 }
@@ -4825,7 +4825,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_group<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(250);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(251);
         next(comm, group)
     }
 }
@@ -4839,7 +4839,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_remote_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(251);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(252);
         next(comm, size)
     }
 }
@@ -4854,7 +4854,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_attr<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(252);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_void) -> c_int = slots::next(253);
         next(comm, comm_keyval, attribute_val)
     }
 }
@@ -4868,7 +4868,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_info<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(254);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info) -> c_int = slots::next(255);
         next(comm, info)
     }
 }
@@ -4882,7 +4882,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_set_name<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(255);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char) -> c_int = slots::next(256);
         next(comm, comm_name)
     }
 }
@@ -4896,7 +4896,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(256);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(257);
         next(comm, size)
     }
 }
@@ -4916,7 +4916,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(257);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_char, c_int, A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(258);
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4937,7 +4937,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_spawn_multiple<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(258);
+        let next: unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut *mut c_char, *const c_int, *const A::Info, c_int, A::Comm, *mut A::Comm, *mut c_int) -> c_int = slots::next(259);
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes)
     }
 }
@@ -4953,7 +4953,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(259);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(260);
         next(comm, color, key, newcomm)
     }
 }
@@ -4970,7 +4970,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_split_type<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(260);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, A::Info, *mut A::Comm) -> c_int = slots::next(261);
         next(comm, split_type, key, info, newcomm)
     }
 }
@@ -4984,7 +4984,7 @@ pub unsafe extern "C-unwind" fn mpi_comm_test_inter<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(261);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(262);
         next(comm, flag)
     }
 }
@@ -5003,7 +5003,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(264);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(265);
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
     }
 }
@@ -5019,7 +5019,7 @@ pub unsafe extern "C-unwind" fn mpi_dist_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(265);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int, *mut c_int) -> c_int = slots::next(266);
         next(comm, indegree, outdegree, weighted)
     }
 }
@@ -5033,7 +5033,7 @@ pub unsafe extern "C-unwind" fn mpi_errhandler_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(266);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Errhandler) -> c_int = slots::next(267);
         next(comm, errhandler)
     }
 }
@@ -5050,7 +5050,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(269);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, maxindex, maxedges, indx, edges)
     }
 }
@@ -5066,7 +5066,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(271);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int) -> c_int = slots::next(272);
         next(comm, rank, maxneighbors, neighbors)
     }
 }
@@ -5081,7 +5081,7 @@ pub unsafe extern "C-unwind" fn mpi_graph_neighbors_count<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(272);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(273);
         next(comm, rank, nneighbors)
     }
 }
@@ -5096,7 +5096,7 @@ pub unsafe extern "C-unwind" fn mpi_graphdims_get<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(273);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut c_int) -> c_int = slots::next(274);
         next(comm, nnodes, nedges)
     }
 }
@@ -5115,7 +5115,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_create<A: Abi>(
     unsafe {
         let local_comm = effective::<A>(local_comm);
         let peer_comm = effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(274);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, A::Comm, c_int, c_int, *mut A::Comm) -> c_int = slots::next(275);
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
     }
 }
@@ -5130,7 +5130,7 @@ pub unsafe extern "C-unwind" fn mpi_intercomm_merge<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let intercomm = effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(275);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(276);
         next(intercomm, high, newintracomm)
     }
 }
@@ -5149,7 +5149,7 @@ pub unsafe extern "C-unwind" fn mpi_pack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(276);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, *mut c_int, A::Comm) -> c_int = slots::next(277);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5168,7 +5168,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(277);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, *mut i64, A::Comm) -> c_int = slots::next(278);
         next(inbuf, incount, datatype, outbuf, outsize, position, comm)
     }
 }
@@ -5184,7 +5184,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(278);
+        let next: unsafe extern "C-unwind" fn(c_int, A::Datatype, A::Comm, *mut c_int) -> c_int = slots::next(279);
         next(incount, datatype, comm, size)
     }
 }
@@ -5200,7 +5200,7 @@ pub unsafe extern "C-unwind" fn mpi_pack_size_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(279);
+        let next: unsafe extern "C-unwind" fn(i64, A::Datatype, A::Comm, *mut i64) -> c_int = slots::next(280);
         next(incount, datatype, comm, size)
     }
 }
@@ -5214,7 +5214,7 @@ pub unsafe extern "C-unwind" fn mpi_topo_test<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(280);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(281);
         next(comm, status)
     }
 }
@@ -5233,7 +5233,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(281);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, *mut c_int, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(282);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5252,7 +5252,7 @@ pub unsafe extern "C-unwind" fn mpi_unpack_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(282);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, *mut i64, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(283);
         next(inbuf, insize, position, outbuf, outcount, datatype, comm)
     }
 }
@@ -5270,7 +5270,7 @@ pub unsafe extern "C-unwind" fn mpi_file_open<A: Abi>(
     unsafe {
         let comm = effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(283);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *const c_char, c_int, A::Info, *mut c_void) -> c_int = slots::next(284);
         next(comm, filename, amode, info, fh)
     }
 }
@@ -5284,7 +5284,7 @@ pub unsafe extern "C-unwind" fn mpi_file_delete<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(284);
+        let next: unsafe extern "C-unwind" fn(*const c_char, A::Info) -> c_int = slots::next(285);
         next(filename, info)
     }
 }
@@ -5301,7 +5301,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(285);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(286);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5318,7 +5318,7 @@ pub unsafe extern "C-unwind" fn mpi_register_datarep_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(286);
+        let next: unsafe extern "C-unwind" fn(*const c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int = slots::next(287);
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
     }
 }
@@ -5334,7 +5334,7 @@ pub unsafe extern "C-unwind" fn mpix_barrier_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(289);
+        let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5356,7 +5356,7 @@ pub unsafe extern "C-unwind" fn mpix_bcast_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5381,7 +5381,7 @@ pub unsafe extern "C-unwind" fn mpix_gather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5407,7 +5407,7 @@ pub unsafe extern "C-unwind" fn mpix_gatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::gatherv::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(293);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5432,7 +5432,7 @@ pub unsafe extern "C-unwind" fn mpix_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(293);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5458,7 +5458,7 @@ pub unsafe extern "C-unwind" fn mpix_scatterv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scatterv::<A, _>(Out::Later(&mut plan), comm, root, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(295);
         let code = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5482,7 +5482,7 @@ pub unsafe extern "C-unwind" fn mpix_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(295);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5507,7 +5507,7 @@ pub unsafe extern "C-unwind" fn mpix_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(297);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5531,7 +5531,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(297);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5557,7 +5557,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(299);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5583,7 +5583,7 @@ pub unsafe extern "C-unwind" fn mpix_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(299);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, *const A::Datatype, *mut c_void, *const c_int, *const c_int, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(300);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5607,7 +5607,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(300);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5630,7 +5630,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5653,7 +5653,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_scatter_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), comm, recvcounts, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, *const c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(303);
         let code = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5676,7 +5676,7 @@ pub unsafe extern "C-unwind" fn mpix_reduce_scatter_block_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(303);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5699,7 +5699,7 @@ pub unsafe extern "C-unwind" fn mpix_scan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5722,7 +5722,7 @@ pub unsafe extern "C-unwind" fn mpix_exscan_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5746,7 +5746,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_allgather_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(307);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5771,7 +5771,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_allgatherv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(307);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(308);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5795,7 +5795,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoall_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), comm, i64::from(sendcount), sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(308);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(309);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5821,7 +5821,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallv_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), comm, sendcounts, sendtype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(309);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const c_int, A::Datatype, *mut c_void, *const c_int, *const c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(310);
         let code = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5847,7 +5847,7 @@ pub unsafe extern "C-unwind" fn mpix_neighbor_alltoallw_init<A: Abi>(
     unsafe {
         let mut plan = Plan::default();
         let comm = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), comm, sendcounts, sendtypes);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(310);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *const c_int, *const isize, *const A::Datatype, *mut c_void, *const c_int, *const isize, *const A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(311);
         let code = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
         record::later::keep::<A>(code, request, plan);
         code
@@ -5870,7 +5870,7 @@ pub unsafe extern "C-unwind" fn mpix_put_notify<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(311);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(312);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -5891,7 +5891,7 @@ pub unsafe extern "C-unwind" fn mpix_put_notify_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::put::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(312);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(313);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -5912,7 +5912,7 @@ pub unsafe extern "C-unwind" fn mpix_get_notify<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, i64::from(origin_count), origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(313);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, isize, c_int, A::Datatype, c_int, A::Win) -> c_int = slots::next(314);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -5933,7 +5933,7 @@ pub unsafe extern "C-unwind" fn mpix_get_notify_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         record::onesided::get::<A>(win, target_rank, origin_count, origin_datatype);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(314);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, isize, i64, A::Datatype, c_int, A::Win) -> c_int = slots::next(315);
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win)
     }
 }
@@ -5955,7 +5955,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_send<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpix_stream_send_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(316);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -5975,7 +5975,7 @@ unsafe extern "C-unwind" fn mpix_stream_send_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(315);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(316);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -5997,7 +5997,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_send_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpix_stream_send_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(316);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(317);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6017,7 +6017,7 @@ unsafe extern "C-unwind" fn mpix_stream_send_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(316);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int) -> c_int = slots::next(317);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index)
     }
 }
@@ -6040,7 +6040,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_isend<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, i64::from(count), datatype) else {
             return mpix_stream_isend_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(318);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6061,7 +6061,7 @@ unsafe extern "C-unwind" fn mpix_stream_isend_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(317);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(318);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6084,7 +6084,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_isend_c<A: Abi>(
         let Some(comm) = record::send::<A>(comm, dest, count, datatype) else {
             return mpix_stream_isend_c_slow::<A>(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request);
         };
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(318);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(319);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6105,13 +6105,13 @@ unsafe extern "C-unwind" fn mpix_stream_isend_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(318);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(319);
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
 
 // `MPIX_Send_enqueue`
-fast_send!(mpix_send_enqueue_narrow, mpix_send_enqueue_wide, mpix_send_enqueue_slow, 319, int);
+fast_send!(mpix_send_enqueue_narrow, mpix_send_enqueue_wide, mpix_send_enqueue_slow, 320, int);
 
 #[cold]
 #[inline(never)]
@@ -6126,13 +6126,13 @@ unsafe extern "C-unwind" fn mpix_send_enqueue_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(319);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(320);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPIX_Send_enqueue_c`
-fast_send!(mpix_send_enqueue_c_narrow, mpix_send_enqueue_c_wide, mpix_send_enqueue_c_slow, 320, MPI_Count);
+fast_send!(mpix_send_enqueue_c_narrow, mpix_send_enqueue_c_wide, mpix_send_enqueue_c_slow, 321, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -6147,13 +6147,13 @@ unsafe extern "C-unwind" fn mpix_send_enqueue_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(320);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm) -> c_int = slots::next(321);
         next(buf, count, datatype, dest, tag, comm)
     }
 }
 
 // `MPIX_Isend_enqueue`
-fast_send!(mpix_isend_enqueue_narrow, mpix_isend_enqueue_wide, mpix_isend_enqueue_slow, 321, int);
+fast_send!(mpix_isend_enqueue_narrow, mpix_isend_enqueue_wide, mpix_isend_enqueue_slow, 322, int);
 
 #[cold]
 #[inline(never)]
@@ -6169,13 +6169,13 @@ unsafe extern "C-unwind" fn mpix_isend_enqueue_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, i64::from(count), datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(321);
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(322);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
 
 // `MPIX_Isend_enqueue_c`
-fast_send!(mpix_isend_enqueue_c_narrow, mpix_isend_enqueue_c_wide, mpix_isend_enqueue_c_slow, 322, MPI_Count);
+fast_send!(mpix_isend_enqueue_c_narrow, mpix_isend_enqueue_c_wide, mpix_isend_enqueue_c_slow, 323, MPI_Count);
 
 #[cold]
 #[inline(never)]
@@ -6191,7 +6191,7 @@ unsafe extern "C-unwind" fn mpix_isend_enqueue_c_slow<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let comm = record::send_slow::<A>(comm, dest, count, datatype);
-        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(322);
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(323);
         next(buf, count, datatype, dest, tag, comm, request)
     }
 }
@@ -6209,7 +6209,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(323);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(324);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -6227,7 +6227,7 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
-        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(324);
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(325);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
 }
@@ -6248,7 +6248,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_recv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(325);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(326);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
     }
 }
@@ -6269,7 +6269,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_recv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(326);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut c_void) -> c_int = slots::next(327);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status)
     }
 }
@@ -6290,7 +6290,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_irecv<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(327);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(328);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6311,7 +6311,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_irecv_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(328);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, c_int, c_int, *mut A::Request) -> c_int = slots::next(329);
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request)
     }
 }
@@ -6330,7 +6330,7 @@ pub unsafe extern "C-unwind" fn mpix_recv_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(329);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(330);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -6349,7 +6349,7 @@ pub unsafe extern "C-unwind" fn mpix_recv_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(330);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut c_void) -> c_int = slots::next(331);
         next(buf, count, datatype, source, tag, comm, status)
     }
 }
@@ -6368,7 +6368,7 @@ pub unsafe extern "C-unwind" fn mpix_irecv_enqueue<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(331);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(332);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -6387,7 +6387,7 @@ pub unsafe extern "C-unwind" fn mpix_irecv_enqueue_c<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(332);
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(333);
         next(buf, count, datatype, source, tag, comm, request)
     }
 }
@@ -6402,7 +6402,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_comm_create<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(333);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(334);
         next(comm, stream, newcomm)
     }
 }
@@ -6418,7 +6418,7 @@ pub unsafe extern "C-unwind" fn mpix_stream_comm_create_multiplex<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut A::Comm) -> c_int = slots::next(334);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int, *mut A::Comm) -> c_int = slots::next(335);
         next(comm, count, array_of_streams, newcomm)
     }
 }
@@ -6433,7 +6433,7 @@ pub unsafe extern "C-unwind" fn mpix_threadcomm_init<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(335);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut A::Comm) -> c_int = slots::next(336);
         next(comm, num_threads, newthreadcomm)
     }
 }
@@ -6448,7 +6448,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_stream<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(336);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(337);
         next(comm, idx, stream)
     }
 }
@@ -6462,7 +6462,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_test_threadcomm<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(337);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(338);
         next(comm, flag)
     }
 }
@@ -6476,7 +6476,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_agree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(338);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(339);
         next(comm, flag)
     }
 }
@@ -6491,7 +6491,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_iagree<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(339);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int, *mut A::Request) -> c_int = slots::next(340);
         next(comm, flag, request)
     }
 }
@@ -6504,7 +6504,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_ack<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(340);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(341);
         next(comm)
     }
 }
@@ -6518,7 +6518,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_failure_get_acked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(341);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(342);
         next(comm, failedgrp)
     }
 }
@@ -6532,7 +6532,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_get_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(342);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Group) -> c_int = slots::next(343);
         next(comm, failedgrp)
     }
 }
@@ -6547,7 +6547,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ack_failed<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(343);
+        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *mut c_int) -> c_int = slots::next(344);
         next(comm, num_to_ack, num_acked)
     }
 }
@@ -6560,7 +6560,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_revoke<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(344);
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(345);
         next(comm)
     }
 }
@@ -6574,7 +6574,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_is_revoked<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(345);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut c_int) -> c_int = slots::next(346);
         next(comm, flag)
     }
 }
@@ -6588,7 +6588,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_shrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(346);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm) -> c_int = slots::next(347);
         next(comm, newcomm)
     }
 }
@@ -6603,7 +6603,7 @@ pub unsafe extern "C-unwind" fn mpix_comm_ishrink<A: Abi>(
     // function has the same C prototype.
     unsafe {
         let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(347);
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Comm, *mut A::Request) -> c_int = slots::next(348);
         next(comm, newcomm, request)
     }
 }
@@ -6614,7 +6614,7 @@ pub unsafe extern "C-unwind" fn f_mpi_send<A: Abi, const B: usize>(buf: P, count
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 3));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 4));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -6625,7 +6625,7 @@ pub unsafe extern "C-unwind" fn f_mpi_isend<A: Abi, const B: usize>(buf: P, coun
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 4));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 5));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -6636,7 +6636,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bsend<A: Abi, const B: usize>(buf: P, coun
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 5));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 6));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -6647,7 +6647,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ibsend<A: Abi, const B: usize>(buf: P, cou
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 6));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 7));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -6658,7 +6658,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ssend<A: Abi, const B: usize>(buf: P, coun
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 7));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 8));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -6669,7 +6669,7 @@ pub unsafe extern "C-unwind" fn f_mpi_issend<A: Abi, const B: usize>(buf: P, cou
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 8));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 9));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -6680,7 +6680,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rsend<A: Abi, const B: usize>(buf: P, coun
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 9));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 10));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -6691,7 +6691,7 @@ pub unsafe extern "C-unwind" fn f_mpi_irsend<A: Abi, const B: usize>(buf: P, cou
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 10));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 11));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -6702,7 +6702,7 @@ pub unsafe extern "C-unwind" fn f_mpi_sendrecv<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 11));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 12));
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status, ierror);
     }
 }
@@ -6713,7 +6713,7 @@ pub unsafe extern "C-unwind" fn f_mpi_sendrecv_replace<A: Abi, const B: usize>(b
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 12));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 13));
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, ierror);
     }
 }
@@ -6724,7 +6724,7 @@ pub unsafe extern "C-unwind" fn f_mpi_isendrecv<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 13));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 14));
         next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, ierror);
     }
 }
@@ -6735,7 +6735,7 @@ pub unsafe extern "C-unwind" fn f_mpi_isendrecv_replace<A: Abi, const B: usize>(
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 14));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 15));
         next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, ierror);
     }
 }
@@ -6747,7 +6747,7 @@ pub unsafe extern "C-unwind" fn f_mpi_send_init<A: Abi, const B: usize>(buf: P, 
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 15));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 16));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6760,7 +6760,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bsend_init<A: Abi, const B: usize>(buf: P,
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 16));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 17));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6773,7 +6773,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ssend_init<A: Abi, const B: usize>(buf: P,
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 17));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 18));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6786,7 +6786,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rsend_init<A: Abi, const B: usize>(buf: P,
         let mut plan = Plan::default();
         let _ = record::later::send::<A>(&mut plan, fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 18));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 19));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6797,7 +6797,7 @@ pub unsafe extern "C-unwind" fn f_mpi_precv_init<A: Abi, const B: usize>(buf: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 20));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 21));
         next(buf, partitions, count, datatype, dest, tag, comm, info, request, ierror);
     }
 }
@@ -6807,7 +6807,7 @@ pub unsafe extern "C-unwind" fn f_mpi_improbe<A: Abi, const B: usize>(source: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 28));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
         next(source, tag, comm, flag, message, status, ierror);
     }
 }
@@ -6817,7 +6817,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iprobe<A: Abi, const B: usize>(source: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 29));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 30));
         next(source, tag, comm, flag, status, ierror);
     }
 }
@@ -6827,7 +6827,7 @@ pub unsafe extern "C-unwind" fn f_mpi_irecv<A: Abi, const B: usize>(buf: P, coun
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 30));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -6837,7 +6837,7 @@ pub unsafe extern "C-unwind" fn f_mpi_mprobe<A: Abi, const B: usize>(source: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 31));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 32));
         next(source, tag, comm, message, status, ierror);
     }
 }
@@ -6847,7 +6847,7 @@ pub unsafe extern "C-unwind" fn f_mpi_probe<A: Abi, const B: usize>(source: P, t
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 32));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 33));
         next(source, tag, comm, status, ierror);
     }
 }
@@ -6857,7 +6857,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv<A: Abi, const B: usize>(buf: P, count
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 33));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 34));
         next(buf, count, datatype, source, tag, comm, status, ierror);
     }
 }
@@ -6867,7 +6867,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 34));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 35));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -6878,7 +6878,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, i
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(false), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 35));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 36));
         next(comm, ierror);
     }
 }
@@ -6889,7 +6889,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, 
     unsafe {
         let _ = record::collective::barrier::<A>(Out::Now(true), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 36));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 37));
         next(comm, request, ierror);
     }
 }
@@ -6901,7 +6901,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm:
         let mut plan = Plan::default();
         let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 37));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 38));
         next(comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6913,7 +6913,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, c
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 38));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
         next(buffer, count, datatype, root, comm, ierror);
     }
 }
@@ -6924,7 +6924,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, 
     unsafe {
         let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
         next(buffer, count, datatype, root, comm, request, ierror);
     }
 }
@@ -6936,7 +6936,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer:
         let mut plan = Plan::default();
         let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
         next(buffer, count, datatype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6948,7 +6948,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P,
     unsafe {
         let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -6959,7 +6959,7 @@ pub unsafe extern "C-unwind" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -6971,7 +6971,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbu
         let mut plan = Plan::default();
         let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -6983,7 +6983,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, ierror);
     }
 }
@@ -6994,7 +6994,7 @@ pub unsafe extern "C-unwind" fn f_mpi_igatherv<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::gatherv::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 45));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request, ierror);
     }
 }
@@ -7006,7 +7006,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 46));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7018,7 +7018,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 47));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -7029,7 +7029,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -7041,7 +7041,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7053,7 +7053,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
     }
 }
@@ -7064,7 +7064,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iscatterv<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::scatterv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 51));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
     }
 }
@@ -7076,7 +7076,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 52));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7088,7 +7088,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 53));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -7099,7 +7099,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -7111,7 +7111,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7123,7 +7123,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::allgatherv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
@@ -7134,7 +7134,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iallgatherv<A: Abi, const B: usize>(sendbu
     unsafe {
         let _ = record::collective::allgatherv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 57));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
@@ -7146,7 +7146,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 58));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7158,7 +7158,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: 
     unsafe {
         let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 59));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -7169,7 +7169,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -7181,7 +7181,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7193,7 +7193,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallv<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
@@ -7204,7 +7204,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ialltoallv<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 63));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
@@ -7216,7 +7216,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallv_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 64));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7228,7 +7228,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 65));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
@@ -7239,7 +7239,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ialltoallw<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 66));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
@@ -7251,7 +7251,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 67));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7263,7 +7263,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P,
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 68));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
     }
 }
@@ -7274,7 +7274,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
     }
 }
@@ -7286,7 +7286,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbu
         let mut plan = Plan::default();
         let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7298,7 +7298,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf:
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -7309,7 +7309,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -7321,7 +7321,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7333,7 +7333,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter<A: Abi, const B: usize>(sen
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(false), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror);
     }
 }
@@ -7344,7 +7344,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter<A: Abi, const B: usize>(se
     unsafe {
         let _ = record::collective::reduce_scatter::<A, _>(Out::Now(true), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 75));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, ierror);
     }
 }
@@ -7356,7 +7356,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 76));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7368,7 +7368,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block<A: Abi, const B: usiz
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 77));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
     }
 }
@@ -7379,7 +7379,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usi
     unsafe {
         let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
     }
 }
@@ -7391,7 +7391,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init<A: Abi, const B:
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7403,7 +7403,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, r
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -7414,7 +7414,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, 
     unsafe {
         let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -7426,7 +7426,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf:
         let mut plan = Plan::default();
         let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7438,7 +7438,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P,
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -7449,7 +7449,7 @@ pub unsafe extern "C-unwind" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P
     unsafe {
         let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
     }
 }
@@ -7461,7 +7461,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbu
         let mut plan = Plan::default();
         let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7473,7 +7473,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -7484,7 +7484,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgather<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 87));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -7496,7 +7496,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgather_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 88));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7508,7 +7508,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 89));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, ierror);
     }
 }
@@ -7519,7 +7519,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_allgatherv<A: Abi, const B: usiz
     unsafe {
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 90));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request, ierror);
     }
 }
@@ -7531,7 +7531,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_allgatherv_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 91));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7543,7 +7543,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall<A: Abi, const B: usize>(
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 92));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
     }
 }
@@ -7554,7 +7554,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoall<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 93));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
     }
 }
@@ -7566,7 +7566,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoall_init<A: Abi, const B: us
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 94));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7578,7 +7578,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 95));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, ierror);
     }
 }
@@ -7589,7 +7589,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallv<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 96));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror);
     }
 }
@@ -7601,7 +7601,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallv_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 97));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7613,7 +7613,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw<A: Abi, const B: usize>
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(false), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 98));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierror);
     }
 }
@@ -7624,7 +7624,7 @@ pub unsafe extern "C-unwind" fn f_mpi_ineighbor_alltoallw<A: Abi, const B: usize
     unsafe {
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Now(true), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 99));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierror);
     }
 }
@@ -7636,7 +7636,7 @@ pub unsafe extern "C-unwind" fn f_mpi_neighbor_alltoallw_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 100));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -7647,7 +7647,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_allocate<A: Abi, const B: usize>(size:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 101));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 102));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
@@ -7657,7 +7657,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_allocate_shared<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 102));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
         next(size, disp_unit, info, comm, baseptr, win, ierror);
     }
 }
@@ -7667,7 +7667,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_create<A: Abi, const B: usize>(base: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 103));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 104));
         next(base, size, disp_unit, info, comm, win, ierror);
     }
 }
@@ -7677,7 +7677,7 @@ pub unsafe extern "C-unwind" fn f_mpi_win_create_dynamic<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 104));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 105));
         next(info, comm, win, ierror);
     }
 }
@@ -7687,7 +7687,7 @@ pub unsafe extern "C-unwind" fn f_mpi_put<A: Abi, const B: usize>(origin_addr: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 105));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
@@ -7697,7 +7697,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rput<A: Abi, const B: usize>(origin_addr: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 106));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
@@ -7707,7 +7707,7 @@ pub unsafe extern "C-unwind" fn f_mpi_accumulate<A: Abi, const B: usize>(origin_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 107));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
@@ -7717,7 +7717,7 @@ pub unsafe extern "C-unwind" fn f_mpi_raccumulate<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 108));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
@@ -7727,7 +7727,7 @@ pub unsafe extern "C-unwind" fn f_mpi_get<A: Abi, const B: usize>(origin_addr: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 109));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, ierror);
     }
 }
@@ -7737,7 +7737,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rget<A: Abi, const B: usize>(origin_addr: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 110));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request, ierror);
     }
 }
@@ -7747,7 +7747,7 @@ pub unsafe extern "C-unwind" fn f_mpi_get_accumulate<A: Abi, const B: usize>(ori
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 111));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, ierror);
     }
 }
@@ -7757,7 +7757,7 @@ pub unsafe extern "C-unwind" fn f_mpi_rget_accumulate<A: Abi, const B: usize>(or
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get_accumulate::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype), i64::from(fortran::int(result_count)), fortran::datatype::<A>(result_datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 112));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 113));
         next(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request, ierror);
     }
 }
@@ -7767,7 +7767,7 @@ pub unsafe extern "C-unwind" fn f_mpi_fetch_and_op<A: Abi, const B: usize>(origi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::fetch_and_op::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 113));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 114));
         next(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, ierror);
     }
 }
@@ -7777,7 +7777,7 @@ pub unsafe extern "C-unwind" fn f_mpi_compare_and_swap<A: Abi, const B: usize>(o
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::compare_and_swap::<A>(fortran::win::<A>(win), fortran::int(target_rank), fortran::datatype::<A>(datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 114));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 115));
         next(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win, ierror);
     }
 }
@@ -7787,7 +7787,7 @@ pub unsafe extern "C-unwind" fn f_mpi_attr_delete<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 120));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 121));
         next(comm, keyval, ierror);
     }
 }
@@ -7797,7 +7797,7 @@ pub unsafe extern "C-unwind" fn f_mpi_attr_put<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 122));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 123));
         next(comm, keyval, attribute_val, ierror);
     }
 }
@@ -7807,7 +7807,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_coords<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 123));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 124));
         next(comm, rank, maxdims, coords, ierror);
     }
 }
@@ -7817,7 +7817,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 125));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 126));
         next(comm, maxdims, dims, periods, coords, ierror);
     }
 }
@@ -7827,7 +7827,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 127));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 128));
         next(comm, coords, rank, ierror);
     }
 }
@@ -7837,7 +7837,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_shift<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 128));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 129));
         next(comm, direction, disp, rank_source, rank_dest, ierror);
     }
 }
@@ -7847,7 +7847,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_sub<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 129));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 130));
         next(comm, remain_dims, newcomm, ierror);
     }
 }
@@ -7857,7 +7857,7 @@ pub unsafe extern "C-unwind" fn f_mpi_cartdim_get<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 130));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 131));
         next(comm, ndims, ierror);
     }
 }
@@ -7867,7 +7867,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_accept<A: Abi, const B: usize>(port_n
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 131));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 132));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -7877,7 +7877,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_attach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 132));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 133));
         next(comm, buffer, size, ierror);
     }
 }
@@ -7887,7 +7887,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_call_errhandler<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 133));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 134));
         next(comm, errorcode, ierror);
     }
 }
@@ -7898,7 +7898,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_compare<A: Abi, const B: usize>(comm1
     unsafe {
         let comm1 = fortran::effective::<A>(comm1);
         let comm2 = fortran::effective::<A>(comm2);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 134));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 135));
         next(comm1, comm2, result, ierror);
     }
 }
@@ -7908,7 +7908,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_connect<A: Abi, const B: usize>(port_
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 135));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 136));
         next(port_name, info, root, comm, newcomm, ierror, length0);
     }
 }
@@ -7918,7 +7918,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 136));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 137));
         next(comm, group, newcomm, ierror);
     }
 }
@@ -7928,7 +7928,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_create_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 138));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 139));
         next(comm, group, tag, newcomm, ierror);
     }
 }
@@ -7938,7 +7938,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_delete_attr<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 139));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 140));
         next(comm, comm_keyval, ierror);
     }
 }
@@ -7948,7 +7948,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_detach_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 140));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 141));
         next(comm, buffer_addr, size, ierror);
     }
 }
@@ -7958,7 +7958,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup<A: Abi, const B: usize>(comm: P, 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 142));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 143));
         next(comm, newcomm, ierror);
     }
 }
@@ -7968,7 +7968,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_dup_with_info<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 143));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 144));
         next(comm, info, newcomm, ierror);
     }
 }
@@ -7978,7 +7978,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_flush_buffer<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 144));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 145));
         next(comm, ierror);
     }
 }
@@ -7988,7 +7988,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_errhandler<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 147));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 148));
         next(comm, errhandler, ierror);
     }
 }
@@ -7998,7 +7998,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 148));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 149));
         next(comm, info_used, ierror);
     }
 }
@@ -8008,7 +8008,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_get_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 149));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 150));
         next(comm, comm_name, resultlen, ierror, length0);
     }
 }
@@ -8018,7 +8018,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_group<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 150));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 151));
         next(comm, group, ierror);
     }
 }
@@ -8028,7 +8028,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 151));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 152));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -8038,7 +8038,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_idup_with_info<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 152));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 153));
         next(comm, info, newcomm, request, ierror);
     }
 }
@@ -8048,7 +8048,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_iflush_buffer<A: Abi, const B: usize>
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 153));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
         next(comm, request, ierror);
     }
 }
@@ -8058,7 +8058,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_rank<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 154));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 155));
         next(comm, rank, ierror);
     }
 }
@@ -8068,7 +8068,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_group<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 155));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 156));
         next(comm, group, ierror);
     }
 }
@@ -8078,7 +8078,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_remote_size<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 156));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 157));
         next(comm, size, ierror);
     }
 }
@@ -8088,7 +8088,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_attr<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 157));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 158));
         next(comm, comm_keyval, attribute_val, ierror);
     }
 }
@@ -8098,7 +8098,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_info<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 159));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 160));
         next(comm, info, ierror);
     }
 }
@@ -8108,7 +8108,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_set_name<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 160));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 161));
         next(comm, comm_name, ierror, length0);
     }
 }
@@ -8118,7 +8118,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_size<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 161));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 162));
         next(comm, size, ierror);
     }
 }
@@ -8128,7 +8128,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn<A: Abi, const B: usize>(command
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 162));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
         next(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -8138,7 +8138,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_spawn_multiple<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 163));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 164));
         next(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes, ierror, length0, length1);
     }
 }
@@ -8148,7 +8148,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split<A: Abi, const B: usize>(comm: P
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 164));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 165));
         next(comm, color, key, newcomm, ierror);
     }
 }
@@ -8158,7 +8158,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_split_type<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 165));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 166));
         next(comm, split_type, key, info, newcomm, ierror);
     }
 }
@@ -8168,7 +8168,7 @@ pub unsafe extern "C-unwind" fn f_mpi_comm_test_inter<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 166));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 167));
         next(comm, flag, ierror);
     }
 }
@@ -8178,7 +8178,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors<A: Abi, const B: usiz
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 169));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 170));
         next(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights, ierror);
     }
 }
@@ -8188,7 +8188,7 @@ pub unsafe extern "C-unwind" fn f_mpi_dist_graph_neighbors_count<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 170));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 171));
         next(comm, indegree, outdegree, weighted, ierror);
     }
 }
@@ -8198,7 +8198,7 @@ pub unsafe extern "C-unwind" fn f_mpi_errhandler_get<A: Abi, const B: usize>(com
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 171));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 172));
         next(comm, errhandler, ierror);
     }
 }
@@ -8208,7 +8208,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 174));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, maxindex, maxedges, indx, edges, ierror);
     }
 }
@@ -8218,7 +8218,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors<A: Abi, const B: usize>(co
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 176));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 177));
         next(comm, rank, maxneighbors, neighbors, ierror);
     }
 }
@@ -8228,7 +8228,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_neighbors_count<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 177));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
         next(comm, rank, nneighbors, ierror);
     }
 }
@@ -8238,7 +8238,7 @@ pub unsafe extern "C-unwind" fn f_mpi_graphdims_get<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 178));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 179));
         next(comm, nnodes, nedges, ierror);
     }
 }
@@ -8249,7 +8249,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_create<A: Abi, const B: usize>(l
     unsafe {
         let local_comm = fortran::effective::<A>(local_comm);
         let peer_comm = fortran::effective::<A>(peer_comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 179));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 180));
         next(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm, ierror);
     }
 }
@@ -8259,7 +8259,7 @@ pub unsafe extern "C-unwind" fn f_mpi_intercomm_merge<A: Abi, const B: usize>(in
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let intercomm = fortran::effective::<A>(intercomm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 180));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 181));
         next(intercomm, high, newintracomm, ierror);
     }
 }
@@ -8269,7 +8269,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack<A: Abi, const B: usize>(inbuf: P, inc
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 181));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 182));
         next(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror);
     }
 }
@@ -8279,7 +8279,7 @@ pub unsafe extern "C-unwind" fn f_mpi_pack_size<A: Abi, const B: usize>(incount:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 182));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 183));
         next(incount, datatype, comm, size, ierror);
     }
 }
@@ -8289,7 +8289,7 @@ pub unsafe extern "C-unwind" fn f_mpi_topo_test<A: Abi, const B: usize>(comm: P,
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 183));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 184));
         next(comm, status, ierror);
     }
 }
@@ -8299,7 +8299,7 @@ pub unsafe extern "C-unwind" fn f_mpi_unpack<A: Abi, const B: usize>(inbuf: P, i
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 184));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 185));
         next(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror);
     }
 }
@@ -8310,7 +8310,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_open<A: Abi, const B: usize>(comm: P,
     unsafe {
         let comm = fortran::effective::<A>(comm);
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 185));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 186));
         next(comm, filename, amode, info, fh, ierror, length0);
     }
 }
@@ -8320,7 +8320,7 @@ pub unsafe extern "C-unwind" fn f_mpi_file_delete<A: Abi, const B: usize>(filena
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 186));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 187));
         next(filename, info, ierror, length0);
     }
 }
@@ -8330,7 +8330,7 @@ pub unsafe extern "C-unwind" fn f_mpi_register_datarep<A: Abi, const B: usize>(d
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _inside = Inside::enter();
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 187));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 188));
         next(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state, ierror, length0);
     }
 }
@@ -8342,7 +8342,7 @@ pub unsafe extern "C-unwind" fn f_mpix_barrier_init<A: Abi, const B: usize>(comm
         let mut plan = Plan::default();
         let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 190));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 191));
         next(comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8355,7 +8355,7 @@ pub unsafe extern "C-unwind" fn f_mpix_bcast_init<A: Abi, const B: usize>(buffer
         let mut plan = Plan::default();
         let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 191));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
         next(buffer, count, datatype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8368,7 +8368,7 @@ pub unsafe extern "C-unwind" fn f_mpix_gather_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8381,7 +8381,7 @@ pub unsafe extern "C-unwind" fn f_mpix_gatherv_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::gatherv::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 194));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8394,7 +8394,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scatter_init<A: Abi, const B: usize>(send
         let mut plan = Plan::default();
         let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 194));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8407,7 +8407,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scatterv_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::scatterv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 196));
         next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8420,7 +8420,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allgather_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 196));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8433,7 +8433,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allgatherv_init<A: Abi, const B: usize>(s
         let mut plan = Plan::default();
         let _ = record::collective::allgatherv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 198));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8446,7 +8446,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoall_init<A: Abi, const B: usize>(sen
         let mut plan = Plan::default();
         let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 198));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8459,7 +8459,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoallv_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(recvtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 200));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8472,7 +8472,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoallw_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()), recvcounts.cast::<c_int>().cast_const(), fortran::Types(recvtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 200));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 201));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8485,7 +8485,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 201));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8498,7 +8498,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allreduce_init<A: Abi, const B: usize>(se
         let mut plan = Plan::default();
         let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8511,7 +8511,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_init<A: Abi, const B: usiz
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), recvcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 204));
         next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8524,7 +8524,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_block_init<A: Abi, const B
         let mut plan = Plan::default();
         let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 204));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8537,7 +8537,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scan_init<A: Abi, const B: usize>(sendbuf
         let mut plan = Plan::default();
         let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8550,7 +8550,7 @@ pub unsafe extern "C-unwind" fn f_mpix_exscan_init<A: Abi, const B: usize>(sendb
         let mut plan = Plan::default();
         let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8563,7 +8563,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgather_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 208));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8576,7 +8576,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_allgatherv_init<A: Abi, const B:
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 208));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 209));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8589,7 +8589,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoall_init<A: Abi, const B: u
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 209));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 210));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8602,7 +8602,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallv_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallv::<A, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::datatype::<A>(sendtype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 210));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 211));
         next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8615,7 +8615,7 @@ pub unsafe extern "C-unwind" fn f_mpix_neighbor_alltoallw_init<A: Abi, const B: 
         let mut plan = Plan::default();
         let _ = record::neighbour::neighbor_alltoallw::<A, _, _>(Out::Later(&mut plan), fortran::comm::<A>(comm), sendcounts.cast::<c_int>().cast_const(), fortran::Types(sendtypes.cast::<c_int>().cast_const()));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 211));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 212));
         next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierror);
         fortran::keep::<A>(ierror, request, plan);
     }
@@ -8626,7 +8626,7 @@ pub unsafe extern "C-unwind" fn f_mpix_put_notify<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::put::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 212));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 213));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
     }
 }
@@ -8636,7 +8636,7 @@ pub unsafe extern "C-unwind" fn f_mpix_get_notify<A: Abi, const B: usize>(origin
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let _ = record::onesided::get::<A>(fortran::win::<A>(win), fortran::int(target_rank), i64::from(fortran::int(origin_count)), fortran::datatype::<A>(origin_datatype));
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 213));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 214));
         next(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, notification_idx, win, ierror);
     }
 }
@@ -8647,7 +8647,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_send<A: Abi, const B: usize>(buf: 
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 214));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 215));
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, ierror);
     }
 }
@@ -8658,7 +8658,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_isend<A: Abi, const B: usize>(buf:
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 215));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 216));
         next(buf, count, datatype, dest, tag, comm, source_stream_index, dest_stream_index, request, ierror);
     }
 }
@@ -8669,7 +8669,7 @@ pub unsafe extern "C-unwind" fn f_mpix_send_enqueue<A: Abi, const B: usize>(buf:
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 216));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 217));
         next(buf, count, datatype, dest, tag, comm, ierror);
     }
 }
@@ -8680,7 +8680,7 @@ pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue<A: Abi, const B: usize>(buf
     unsafe {
         let _ = record::send_now::<A>(fortran::comm::<A>(comm), fortran::int(dest), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 217));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 218));
         next(buf, count, datatype, dest, tag, comm, request, ierror);
     }
 }
@@ -8691,7 +8691,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue<A: Abi, const B: usize>
     unsafe {
         let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 218));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 219));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
     }
 }
@@ -8701,7 +8701,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_recv<A: Abi, const B: usize>(buf: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 219));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 220));
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, status, ierror);
     }
 }
@@ -8711,7 +8711,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_irecv<A: Abi, const B: usize>(buf:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 220));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 221));
         next(buf, count, datatype, source, tag, comm, source_stream_index, dest_stream_index, request, ierror);
     }
 }
@@ -8721,7 +8721,7 @@ pub unsafe extern "C-unwind" fn f_mpix_recv_enqueue<A: Abi, const B: usize>(buf:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 221));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 222));
         next(buf, count, datatype, source, tag, comm, status, ierror);
     }
 }
@@ -8731,7 +8731,7 @@ pub unsafe extern "C-unwind" fn f_mpix_irecv_enqueue<A: Abi, const B: usize>(buf
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 222));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 223));
         next(buf, count, datatype, source, tag, comm, request, ierror);
     }
 }
@@ -8741,7 +8741,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create<A: Abi, const B: usize
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 223));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 224));
         next(comm, stream, newcomm, ierror);
     }
 }
@@ -8751,7 +8751,7 @@ pub unsafe extern "C-unwind" fn f_mpix_stream_comm_create_multiplex<A: Abi, cons
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 224));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P) = slots::next(slots::fortran(B, 225));
         next(comm, count, array_of_streams, newcomm, ierror);
     }
 }
@@ -8761,7 +8761,7 @@ pub unsafe extern "C-unwind" fn f_mpix_threadcomm_init<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 225));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 226));
         next(comm, num_threads, newthreadcomm, ierror);
     }
 }
@@ -8771,7 +8771,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_stream<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 226));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 227));
         next(comm, idx, stream, ierror);
     }
 }
@@ -8781,7 +8781,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_test_threadcomm<A: Abi, const B: usi
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 227));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 228));
         next(comm, flag, ierror);
     }
 }
@@ -8791,7 +8791,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_agree<A: Abi, const B: usize>(comm: 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 228));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 229));
         next(comm, flag, ierror);
     }
 }
@@ -8801,7 +8801,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_iagree<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 229));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 230));
         next(comm, flag, request, ierror);
     }
 }
@@ -8811,7 +8811,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_ack<A: Abi, const B: usize>(
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 230));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 231));
         next(comm, ierror);
     }
 }
@@ -8821,7 +8821,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_failure_get_acked<A: Abi, const B: u
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 231));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 232));
         next(comm, failedgrp, ierror);
     }
 }
@@ -8831,7 +8831,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_get_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 232));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 233));
         next(comm, failedgrp, ierror);
     }
 }
@@ -8841,7 +8841,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ack_failed<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 233));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 234));
         next(comm, num_to_ack, num_acked, ierror);
     }
 }
@@ -8851,7 +8851,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_revoke<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 234));
+        let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 235));
         next(comm, ierror);
     }
 }
@@ -8861,7 +8861,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_is_revoked<A: Abi, const B: usize>(c
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 235));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 236));
         next(comm, flag, ierror);
     }
 }
@@ -8871,7 +8871,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_shrink<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 236));
+        let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 237));
         next(comm, newcomm, ierror);
     }
 }
@@ -8881,7 +8881,7 @@ pub unsafe extern "C-unwind" fn f_mpix_comm_ishrink<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 237));
+        let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 238));
         next(comm, newcomm, request, ierror);
     }
 }
@@ -10126,6 +10126,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(special::init::<A> as *const ()),
         Wrapper::Records(special::init_thread::<A> as *const ()),
         Wrapper::Records(special::finalize::<A> as *const ()),
+        Wrapper::Records(special::pcontrol::<A> as *const ()),
         Wrapper::Records(if A::NARROW { mpi_send_narrow::<A> as *const () } else { mpi_send_wide::<A> as *const () }),
         Wrapper::Records(if A::NARROW { mpi_send_c_narrow::<A> as *const () } else { mpi_send_c_wide::<A> as *const () }),
         Wrapper::Records(if A::NARROW { mpi_isend_narrow::<A> as *const () } else { mpi_isend_wide::<A> as *const () }),
@@ -10474,6 +10475,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::finalize::<A, 0> as *const ()) },
+        Wrapper::Records(fortran::hand::pcontrol::<A, 0> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isend::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend::<A, 0> as *const ()) },
@@ -10712,6 +10714,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Records(fortran::hand::init::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::init_thread::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::finalize::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::pcontrol::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_send::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_isend::<A, 1> as *const ()),
         Wrapper::Records(f_mpi_bsend::<A, 1> as *const ()),
@@ -10950,6 +10953,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::finalize::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::pcontrol::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_send::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_isend::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(f_mpi_bsend::<A, 2> as *const ()) },

@@ -198,6 +198,35 @@ fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
     }
 }
 
+/// What `block` counted on `communicator` and was not folded in yet, as `(task, bytes)`. Calls no MPI.
+pub fn pending<A: Abi>(
+    block: &'static Block,
+    communicator: &Communicator,
+    visit: &mut dyn FnMut(u32, u64),
+) {
+    let counted = block.collectives.lock().of(communicator.number);
+    for (key, times) in counted {
+        let Some(call) = call_of(communicator, &key) else { continue };
+        sends::<A>(communicator, &call, key.root as c_int, None, &mut |rank, bytes, _| {
+            visit(communicator.known_task(rank), bytes.saturating_mul(times));
+        });
+    }
+}
+
+/// The call that a way of calling stands for.
+fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
+    Some(Call {
+        operation: *Operation::ALL.get(key.operation as usize)?,
+        size: communicator.local_size,
+        rank: communicator.rank,
+        root: key.root,
+        bytes: key.bytes,
+        element: key.element,
+        commutative: key.commutative,
+        nonblocking: key.nonblocking,
+    })
+}
+
 /// Expands what `block` counted on `communicator` and forgets it.
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     block.forget_current_collective();
@@ -209,17 +238,7 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     }
     crate::spill::folding(communicator.number);
     for (key, times) in counted {
-        let Some(&operation) = Operation::ALL.get(key.operation as usize) else { continue };
-        let call = Call {
-            operation,
-            size: communicator.local_size,
-            rank: communicator.rank,
-            root: key.root,
-            bytes: key.bytes,
-            element: key.element,
-            commutative: key.commutative,
-            nonblocking: key.nonblocking,
-        };
+        let Some(call) = call_of(communicator, &key) else { continue };
         expand::<A>(communicator, &call, key.root as c_int, None, &mut |task, bytes, messages| {
             adder.add(
                 Kind::Collective,

@@ -166,7 +166,7 @@ fn place<A: Abi>(
 
 /// A communicator of the processes in this order, with the error handler of the program's; `None`
 /// on all alike.
-fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
+pub fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
     let mine = met.private.rank as u32;
     let key = order.iter().position(|&p| p == mine).unwrap_or_default();
     let mut comm = A::comm_null();

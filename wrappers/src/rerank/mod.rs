@@ -1,8 +1,8 @@
 //! Reordering inside a launch: a new numbering for the processes of a communicator, when the program
 //! asks for one (`reorder` in the constructors of topologies).
 //!
-//! [`permutation`] is the core: all processes of a communicator say whom they talk to, one of them
-//! maps, all get the answer. [`create`] builds communicators by it, [`entries`] has the wrappers.
+//! [`Met::permutation`](party::Met::permutation) is the core: all processes of a communicator say whom
+//! they talk to, one of them maps, all get the answer. [`create`] builds communicators by it, [`entries`] has the wrappers.
 //!
 //! Every step is taken by all processes of the communicator or by none: whether there is anything to
 //! do follows from what all of them know, and what only some can know (an argument that looks wrong,
@@ -16,16 +16,15 @@ pub mod create;
 mod decision;
 #[allow(clippy::missing_safety_doc)]
 pub mod entries;
-mod exchange;
+pub mod exchange;
 mod party;
 pub mod shape;
 
 pub use decision::Weights;
 pub use party::Party;
 
-use crate::abi::Abi;
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// What constructors do in this job; rank 0 tells everybody.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +39,7 @@ pub enum How {
 }
 
 /// What a process knows of its job.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Facts {
     pub how: How,
     /// Launcher rank of this process.
@@ -53,9 +52,12 @@ pub struct Facts {
 }
 
 static FACTS: OnceLock<Facts> = OnceLock::new();
+/// The same for orders that the program asks this library for.
+static ASKED: OnceLock<Facts> = OnceLock::new();
 
-/// The job has begun, in every process.
-pub fn begin(facts: Facts) {
+/// The job has begun, in every process; `asked` is what the functions of rankweave.h do.
+pub fn begin(facts: Facts, asked: How) {
+    let _ = ASKED.set(Facts { how: asked, ..facts.clone() });
     let _ = FACTS.set(facts);
 }
 
@@ -64,24 +66,7 @@ fn facts() -> Option<&'static Facts> {
     FACTS.get().filter(|facts| facts.how != How::Plain)
 }
 
-/// A better numbering of the processes of `comm`: entry `i` is the rank, in `comm`, of the process
-/// that should be rank `i`; a permutation of its ranks, the same on all processes. `None`, on all of
-/// them as well: leave the ranks as they are (nothing to gain, or something does not work).
-///
-/// `edges` are the `(rank in comm, bytes)` that the process of the calling rank sends, in the order
-/// of the ranks as they are; several of one rank add up.
-///
-/// Collective over `comm`, of which only the collective operations are used.
-// For the functions of rankweave.h.
-#[allow(dead_code)]
-pub fn permutation<A: Abi>(
-    comm: A::Comm,
-    edges: &[(u32, u64)],
-    weights: Weights,
-) -> Option<Arc<[u32]>> {
-    let party = Party::<A>::of(comm)?;
-    let party = party.meet()?;
-    let answer = party.permutation(edges, weights, party.size, "a communicator");
-    party.leave();
-    answer
+/// The same for the functions of rankweave.h.
+fn asked() -> Option<&'static Facts> {
+    ASKED.get().filter(|facts| facts.how != How::Plain)
 }

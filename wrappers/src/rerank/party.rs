@@ -2,7 +2,7 @@
 //! they get the order from the one that maps.
 
 use super::decision::{self, Report, Weights};
-use super::{Facts, How, facts};
+use super::{Facts, How, asked, facts};
 use crate::abi::{Abi, Handle};
 use crate::gather::{self, Private};
 use crate::pmpi::pmpi;
@@ -36,7 +36,15 @@ impl<A: Abi> Party<A> {
     /// The processes of `comm`; `None`, in all of them alike, if their order is not ours to change:
     /// another mode, an intercommunicator, a single process, processes of other jobs. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
-        let facts = facts()?;
+        Self::known(comm, facts()?)
+    }
+
+    /// The same where the program asks this library, in other modes too.
+    pub fn asked(comm: A::Comm) -> Option<Self> {
+        Self::known(comm, asked()?)
+    }
+
+    fn known(comm: A::Comm, facts: &'static Facts) -> Option<Self> {
         if comm == A::comm_null() || comm.bits() == 0 {
             return None;
         }
@@ -93,6 +101,13 @@ impl<A: Abi> Party<A> {
         mine.extend((0..2).map(|bit| flags >> bit & 1));
         let all = Self::largest(self.comm, &mine)?;
         (all[0] == 0 && all[1] == !all[2]).then(|| all[3] | all[4] << 1)
+    }
+
+    /// Traffic with tasks as traffic with ranks; that with others is left out.
+    pub fn by_rank(&self, traffic: impl IntoIterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+        let ranks: HashMap<u32, u32> =
+            (0u32..).zip(&self.tasks).map(|(rank, &task)| (task, rank)).collect();
+        traffic.into_iter().filter_map(|(task, n)| Some((*ranks.get(&task)?, n))).collect()
     }
 
     /// Makes a communicator of their own; collective.
@@ -199,14 +214,8 @@ impl<A: Abi> Met<A> {
 
     /// What this process sent so far to the others, by rank.
     fn sent(&self) -> Vec<(u32, u64)> {
-        let ranks: HashMap<u32, u32> =
-            (0u32..).zip(&self.party.tasks).map(|(rank, &task)| (task, rank)).collect();
-        let mut sent = Vec::new();
-        for kind in Kind::ALL {
-            let row = counters::row(kind);
-            sent.extend(row.iter().filter_map(|(task, t)| Some((*ranks.get(task)?, t.bytes))));
-        }
-        sent
+        let rows = Kind::ALL.into_iter().flat_map(counters::row);
+        self.party.by_rank(rows.map(|(task, traffic)| (task, traffic.bytes)))
     }
 
     /// Frees their communicator; collective.
