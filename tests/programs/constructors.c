@@ -265,8 +265,13 @@ static void graph(MPI_Comm parent, int vertices)
     int there = comm != MPI_COMM_NULL, all;
     OK(MPI_Allreduce(&there, &all, 1, MPI_INT, MPI_SUM, parent));
     SAME(all, vertices);
+    int wanted = -1;
+    OK(MPI_Graph_map(parent, vertices, index, edges, &wanted));
+    /* Open MPI gives processes that are left over a rank here, too. */
     if (!there)
         return;
+    MPI_Comm_rank(comm, &rank);
+    SAME(wanted, rank);
     int kind, nodes, number, neighbours[64];
     OK(MPI_Topo_test(comm, &kind));
     SAME(kind, MPI_GRAPH);
@@ -295,9 +300,13 @@ static void cart(MPI_Comm parent, const int *dims, int periodic)
     int there = comm != MPI_COMM_NULL, all;
     OK(MPI_Allreduce(&there, &all, 1, MPI_INT, MPI_SUM, parent));
     SAME(all, vertices);
+    int wanted = -1;
+    OK(MPI_Cart_map(parent, 2, dims, periods, &wanted));
+    /* Open MPI gives processes that are left over a rank here, too. */
     if (!there)
         return;
     MPI_Comm_rank(comm, &rank);
+    SAME(wanted, rank);
     OK(MPI_Cart_get(comm, 2, got_dims, got_periods, at));
     SAME(at[0], rank / dims[1]);
     SAME(at[1], rank % dims[1]);

@@ -8,7 +8,7 @@ use crate::job;
 use crate::pmpi::pmpi;
 use crate::record::later::{self, Plan};
 pub use crate::rerank::entries::{
-    cart_create, dist_graph_create, dist_graph_create_adjacent, graph_create,
+    cart_create, cart_map, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };
 pub use crate::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::slots;

@@ -132,6 +132,56 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi, const B: usize>(
     unsafe { shaped::<A>(entry, "MPI_Graph_create", graph, all) }
 }
 
+/// The rank that a constructor of such a topology gave.
+unsafe fn mapped<A: Abi>(
+    entry: usize,
+    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
+    [on, count, first, second, rank, ierror]: [P; 6],
+) {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(entry);
+        next(effective::<A>(on), count, first, second, rank, ierror);
+        if super::code(ierror) == 0
+            && let Some(known) = guarded(|| {
+                create::remembered::<A>(comm::<A>(on), |size| {
+                    read(int(count), array(first), array(second), size)
+                })
+            })
+        {
+            *rank.cast::<c_int>() = known;
+        }
+    }
+}
+
+/// `MPI_Cart_map`
+pub unsafe extern "C-unwind" fn cart_map<A: Abi, const B: usize>(
+    on: P,
+    ndims: P,
+    dims: P,
+    periods: P,
+    rank: P,
+    ierror: P,
+) {
+    let entry = slots::fortran(B, const { slots::fortran_number("mpi_cart_map") });
+    // SAFETY: passed on.
+    unsafe { mapped::<A>(entry, cartesian, [on, ndims, dims, periods, rank, ierror]) }
+}
+
+/// `MPI_Graph_map`
+pub unsafe extern "C-unwind" fn graph_map<A: Abi, const B: usize>(
+    on: P,
+    nodes: P,
+    ends: P,
+    edges: P,
+    rank: P,
+    ierror: P,
+) {
+    let entry = slots::fortran(B, const { slots::fortran_number("mpi_graph_map") });
+    // SAFETY: passed on.
+    unsafe { mapped::<A>(entry, graph, [on, nodes, ends, edges, rank, ierror]) }
+}
+
 /// Makes the communicator of a vertex with these edges.
 unsafe fn made_with<A: Abi>(
     step: &Step<A>,

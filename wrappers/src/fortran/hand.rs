@@ -1,7 +1,7 @@
 //! Fortran wrappers written by hand: the counterparts of `special`.
 
 pub use super::constructors::{
-    cart_create, dist_graph_create, dist_graph_create_adjacent, graph_create,
+    cart_create, cart_map, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };
 use super::{P, code, comm, datatype, effective, int, request};
 use crate::abi::{Abi, Kind};

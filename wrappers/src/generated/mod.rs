@@ -38,6 +38,8 @@ pub mod index {
         MPI_PREADY = "MPI_Pready";
         MPI_PREADY_RANGE = "MPI_Pready_range";
         MPI_PREADY_LIST = "MPI_Pready_list";
+        MPI_CART_MAP = "MPI_Cart_map";
+        MPI_GRAPH_MAP = "MPI_Graph_map";
         MPI_CART_CREATE = "MPI_Cart_create";
         MPI_GRAPH_CREATE = "MPI_Graph_create";
         MPI_DIST_GRAPH_CREATE = "MPI_Dist_graph_create";

@@ -4428,23 +4428,6 @@ pub unsafe extern "C-unwind" fn mpi_cart_get<A: Abi>(
     }
 }
 
-/// `MPI_Cart_map`
-pub unsafe extern "C-unwind" fn mpi_cart_map<A: Abi>(
-    comm: A::Comm,
-    ndims: c_int,
-    dims: *const c_int,
-    periods: *const c_int,
-    newrank: *mut c_int,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(220);
-        next(comm, ndims, dims, periods, newrank)
-    }
-}
-
 /// `MPI_Cart_rank`
 pub unsafe extern "C-unwind" fn mpi_cart_rank<A: Abi>(
     comm: A::Comm,
@@ -5069,23 +5052,6 @@ pub unsafe extern "C-unwind" fn mpi_graph_get<A: Abi>(
         let comm = effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(A::Comm, c_int, c_int, *mut c_int, *mut c_int) -> c_int = slots::next(270);
         next(comm, maxindex, maxedges, indx, edges)
-    }
-}
-
-/// `MPI_Graph_map`
-pub unsafe extern "C-unwind" fn mpi_graph_map<A: Abi>(
-    comm: A::Comm,
-    nnodes: c_int,
-    indx: *const c_int,
-    edges: *const c_int,
-    newrank: *mut c_int,
-) -> c_int {
-    // SAFETY: the arguments are the program's own, as the standard asks for; the next
-    // function has the same C prototype.
-    unsafe {
-        let comm = effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(A::Comm, c_int, *const c_int, *const c_int, *mut c_int) -> c_int = slots::next(271);
-        next(comm, nnodes, indx, edges, newrank)
     }
 }
 
@@ -7856,16 +7822,6 @@ pub unsafe extern "C-unwind" fn f_mpi_cart_get<A: Abi, const B: usize>(comm: P, 
     }
 }
 
-/// `MPI_Cart_map` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_cart_map<A: Abi, const B: usize>(comm: P, ndims: P, dims: P, periods: P, newrank: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 127));
-        next(comm, ndims, dims, periods, newrank, ierror);
-    }
-}
-
 /// `MPI_Cart_rank` from Fortran
 pub unsafe extern "C-unwind" fn f_mpi_cart_rank<A: Abi, const B: usize>(comm: P, coords: P, rank: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
@@ -8254,16 +8210,6 @@ pub unsafe extern "C-unwind" fn f_mpi_graph_get<A: Abi, const B: usize>(comm: P,
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 175));
         next(comm, maxindex, maxedges, indx, edges, ierror);
-    }
-}
-
-/// `MPI_Graph_map` from Fortran
-pub unsafe extern "C-unwind" fn f_mpi_graph_map<A: Abi, const B: usize>(comm: P, nnodes: P, indx: P, edges: P, newrank: P, ierror: P) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
-    unsafe {
-        let comm = fortran::effective::<A>(comm);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 176));
-        next(comm, nnodes, indx, edges, newrank, ierror);
     }
 }
 
@@ -10397,7 +10343,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpi_cart_coords::<A> as *const ()),
         Wrapper::Records(special::cart_create::<A> as *const ()),
         Wrapper::Translates(mpi_cart_get::<A> as *const ()),
-        Wrapper::Translates(mpi_cart_map::<A> as *const ()),
+        Wrapper::Records(special::cart_map::<A> as *const ()),
         Wrapper::Translates(mpi_cart_rank::<A> as *const ()),
         Wrapper::Translates(mpi_cart_shift::<A> as *const ()),
         Wrapper::Translates(mpi_cart_sub::<A> as *const ()),
@@ -10448,7 +10394,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(special::errhandler_set::<A> as *const ()),
         Wrapper::Records(special::graph_create::<A> as *const ()),
         Wrapper::Translates(mpi_graph_get::<A> as *const ()),
-        Wrapper::Translates(mpi_graph_map::<A> as *const ()),
+        Wrapper::Records(special::graph_map::<A> as *const ()),
         Wrapper::Translates(mpi_graph_neighbors::<A> as *const ()),
         Wrapper::Translates(mpi_graph_neighbors_count::<A> as *const ()),
         Wrapper::Translates(mpi_graphdims_get::<A> as *const ()),
@@ -10653,7 +10599,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_map::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_shift::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_sub::<A, 0> as *const ()) },
@@ -10702,7 +10648,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_create::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 0> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 0> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_map::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graphdims_get::<A, 0> as *const ()) },
@@ -10892,7 +10838,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(f_mpi_cart_coords::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::cart_create::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_get::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_cart_map::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::cart_map::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_rank::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_shift::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_cart_sub::<A, 1> as *const ()),
@@ -10941,7 +10887,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(fortran::hand::errhandler_set::<A, 1> as *const ()),
         Wrapper::Records(fortran::hand::graph_create::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_get::<A, 1> as *const ()),
-        Wrapper::Translates(f_mpi_graph_map::<A, 1> as *const ()),
+        Wrapper::Records(fortran::hand::graph_map::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_neighbors::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 1> as *const ()),
         Wrapper::Translates(f_mpi_graphdims_get::<A, 1> as *const ()),
@@ -11131,7 +11077,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_coords::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_create::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_get::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_map::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::cart_map::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_rank::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_shift::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_cart_sub::<A, 2> as *const ()) },
@@ -11180,7 +11126,7 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(fortran::hand::errhandler_set::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_create::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_get::<A, 2> as *const ()) },
-        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_map::<A, 2> as *const ()) },
+        if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::graph_map::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graph_neighbors_count::<A, 2> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Translates(f_mpi_graphdims_get::<A, 2> as *const ()) },

@@ -7,6 +7,8 @@ use super::shape::Shape;
 use crate::abi::Abi;
 use crate::pmpi::pmpi;
 use crate::record::guarded;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 
 /// What the constructor is to be called with.
 #[derive(Debug)]
@@ -40,15 +42,56 @@ pub fn shaped<A: Abi>(
     let shape = if reorder { guarded(|| read(party.size)) } else { None };
     let agreed = party.agree(shape.as_ref().map(Shape::hash), 0);
     let (Some(_), Some(shape)) = (agreed, shape) else { return Step::Plain };
+    let group = party.hash();
     let Some(met) = party.meet() else { return Step::Plain };
     let edges = shape.edges(met.private.rank);
     let order = met.permutation(&edges, Weights::Unknown, shape.vertices(), what);
+    let mut rank = None;
     let step = match order {
         None => Step::Unchanged,
-        Some(order) => base(&met, &order).map_or(Step::Unchanged, Step::On),
+        Some(order) => match base(&met, &order) {
+            None => Step::Unchanged,
+            Some(base) => {
+                let mine = met.private.rank as u32;
+                rank = order.iter().position(|&p| p == mine);
+                Step::On(base)
+            }
+        },
     };
+    remember(
+        (group, shape.hash()),
+        rank.map(|r| if r < shape.vertices() { r as i32 } else { A::UNDEFINED }),
+    );
     met.leave();
     step
+}
+
+/// Processes in their order, and a topology; the rank that this process got.
+type Answer = ((u64, u64), i32);
+
+/// What the latest constructors answered: MPI_Cart_map and MPI_Graph_map give the same ranks.
+static ANSWERS: Mutex<VecDeque<Answer>> = Mutex::new(VecDeque::new());
+const MOST_ANSWERS: usize = 64;
+
+/// All processes of the group keep the answer to the same question, or that ranks are as they were.
+fn remember(question: (u64, u64), rank: Option<i32>) {
+    let mut answers = ANSWERS.lock();
+    answers.retain(|answer| answer.0 != question);
+    if let Some(rank) = rank {
+        answers.truncate(MOST_ANSWERS - 1);
+        answers.push_front((question, rank));
+    }
+}
+
+/// The rank that the latest constructor of such a topology gave this process, if there was one and
+/// its order is not that of the communicator. Local.
+pub fn remembered<A: Abi>(comm: A::Comm, read: impl FnOnce(usize) -> Option<Shape>) -> Option<i32> {
+    if ANSWERS.lock().is_empty() {
+        return None;
+    }
+    let party = Party::<A>::of(comm)?;
+    let question = (party.hash(), read(party.size)?.hash());
+    ANSWERS.lock().iter().find(|answer| answer.0 == question).map(|answer| answer.1)
 }
 
 /// For a distributed graph whose processes give their own edges; with the edges of the new vertex.

@@ -121,6 +121,63 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi>(
     }
 }
 
+/// `MPI_Cart_map`: the rank that the constructor gave.
+pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
+    comm: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    rank: *mut c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            A::Comm,
+            c_int,
+            *const c_int,
+            *const c_int,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_CART_MAP);
+        let code = next(effective::<A>(comm), ndims, dims, periods, rank);
+        if code == 0
+            && let Some(known) = guarded(|| {
+                create::remembered::<A>(comm, |size| cartesian(ndims, dims, periods, size))
+            })
+        {
+            *rank = known;
+        }
+        code
+    }
+}
+
+/// `MPI_Graph_map`: the rank that the constructor gave.
+pub unsafe extern "C-unwind" fn graph_map<A: Abi>(
+    comm: A::Comm,
+    nodes: c_int,
+    ends: *const c_int,
+    edges: *const c_int,
+    rank: *mut c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            A::Comm,
+            c_int,
+            *const c_int,
+            *const c_int,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_GRAPH_MAP);
+        let code = next(effective::<A>(comm), nodes, ends, edges, rank);
+        if code == 0
+            && let Some(known) =
+                guarded(|| create::remembered::<A>(comm, |size| graph(nodes, ends, edges, size)))
+        {
+            *rank = known;
+        }
+        code
+    }
+}
+
 /// Makes the communicator of a vertex with these edges.
 ///
 /// # Safety

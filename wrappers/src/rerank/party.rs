@@ -67,6 +67,16 @@ impl<A: Abi> Party<A> {
         Some(Party { comm, size, tasks, facts })
     }
 
+    /// A number for these processes in this order (FNV-1a, 64 bits).
+    pub fn hash(&self) -> u64 {
+        self.tasks
+            .iter()
+            .flat_map(|task| task.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
+    }
+
     /// Takes the largest of every number over all processes; `None` after an MPI error.
     fn largest(comm: A::Comm, mine: &[u64]) -> Option<Vec<u64>> {
         let mut all = vec![0u64; mine.len()];
