@@ -24,6 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         launch: Launch::default(),
         baseline: None,
         unfinished: None,
+        identity: String::new(),
+        history: Vec::new(),
     };
     let export = Export::new(&record, &Kind::ALL);
     for format in FORMATS.iter().filter(|f| f.writes() && f.reads()) {
