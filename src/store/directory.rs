@@ -1,7 +1,7 @@
 //! The store as a directory of record files.
 //!
 //! Safe without locks, which network file systems do not keep: a file is written under a name of
-//! its own, synced, and renamed over the old one, so that a reader sees the old record or the new
+//! its own and renamed over the old one, so that a reader sees the old record or the new
 //! one and two jobs that end together leave one of the two.
 
 use super::Record;

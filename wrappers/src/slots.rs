@@ -304,7 +304,9 @@ fn target(index: usize) -> Option<*const ()> {
 
 /// The other name that a real function may have.
 fn older_name(index: usize) -> Option<std::ffi::CString> {
-    if index < fortran_large(0, 0) {
+    if index < fortran_large(0, 0)
+        || library::get().is_none_or(|l| l.family != library::Family::Mpich)
+    {
         return None;
     }
     // MPICH 4 has `pmpir_send_f08ts_large_` where later ones have `pmpir_send_c_f08ts_`.

@@ -57,20 +57,23 @@ fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm,
     }
 }
 
-/// `MPI_Cart_create`
-pub unsafe extern "C-unwind" fn cart_create<A: Abi>(
-    comm: A::Comm,
-    ndims: c_int,
-    dims: *const c_int,
-    periods: *const c_int,
+/// A constructor of a topology that every process describes by a count and two arrays.
+///
+/// # Safety
+/// The program's own arguments of the C function behind `entry`.
+unsafe fn shaped<A: Abi>(
+    entry: usize,
+    what: &str,
+    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
+    (comm, count, first, second): (A::Comm, c_int, *const c_int, *const c_int),
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    // SAFETY: the program's own arguments and the real function's prototype.
+    // SAFETY: by contract; both functions have this prototype.
     unsafe {
         let step = guarded(|| {
-            Some(create::shaped::<A>(comm, reorder != 0, "MPI_Cart_create", |size| {
-                cartesian(ndims, dims, periods, size)
+            Some(create::shaped::<A>(comm, reorder != 0, what, |size| {
+                read(count, first, second, size)
             }))
         })
         .unwrap_or(Step::Plain);
@@ -82,11 +85,26 @@ pub unsafe extern "C-unwind" fn cart_create<A: Abi>(
             *const c_int,
             c_int,
             *mut A::Comm,
-        ) -> c_int = slots::next(index::MPI_CART_CREATE);
-        let code = next(on, ndims, dims, periods, reorder, made);
+        ) -> c_int = slots::next(entry);
+        let code = next(on, count, first, second, reorder, made);
         step.done();
         code
     }
+}
+
+/// `MPI_Cart_create`
+pub unsafe extern "C-unwind" fn cart_create<A: Abi>(
+    comm: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    let topology = (comm, ndims, dims, periods);
+    let entry = index::MPI_CART_CREATE;
+    // SAFETY: passed on.
+    unsafe { shaped::<A>(entry, "MPI_Cart_create", cartesian, topology, reorder, made) }
 }
 
 /// `MPI_Graph_create`
@@ -98,27 +116,10 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi>(
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let step = guarded(|| {
-            Some(create::shaped::<A>(comm, reorder != 0, "MPI_Graph_create", |size| {
-                graph(nodes, ends, edges, size)
-            }))
-        })
-        .unwrap_or(Step::Plain);
-        let (on, reorder) = arguments(&step, comm, reorder);
-        let next: unsafe extern "C-unwind" fn(
-            A::Comm,
-            c_int,
-            *const c_int,
-            *const c_int,
-            c_int,
-            *mut A::Comm,
-        ) -> c_int = slots::next(index::MPI_GRAPH_CREATE);
-        let code = next(on, nodes, ends, edges, reorder, made);
-        step.done();
-        code
-    }
+    let topology = (comm, nodes, ends, edges);
+    let entry = index::MPI_GRAPH_CREATE;
+    // SAFETY: passed on.
+    unsafe { shaped::<A>(entry, "MPI_Graph_create", graph, topology, reorder, made) }
 }
 
 /// `MPI_Cart_map`: the rank that the constructor gave.
@@ -129,7 +130,7 @@ pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
     periods: *const c_int,
     rank: *mut c_int,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
         let next: unsafe extern "C-unwind" fn(
             A::Comm,
