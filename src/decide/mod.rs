@@ -5,13 +5,15 @@
 //! ([`Measured`]) has the last word.
 
 mod feedback;
+mod parts;
 mod wording;
 
 pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
+pub use parts::{Found, Network, Part};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};
-use crate::matrix::CommMatrix;
+use crate::matrix::{CommMatrix, Graph};
 use crate::metrics;
 use crate::topology::Topology;
 use std::time::Duration;
@@ -53,6 +55,8 @@ pub struct Decision {
     pub cost_after: u128,
     /// One sentence for the user.
     pub reason: String,
+    /// The time limit struck, and more time may find a better answer.
+    pub cut: bool,
 }
 
 /// Above this number of tasks the preset `fast` is used.
@@ -69,6 +73,62 @@ pub fn decide(
     options: &Options,
 ) -> Result<Decision> {
     let tasks = matrix.tasks();
+    check(tasks, slot_of_process, options)?;
+    let graph = matrix.affinity();
+    let mut builder = Problem::builder(&graph, topology)
+        .slots(slot_of_process)
+        .seed(options.seed)
+        .preset(preset_for(tasks));
+    for &task in &options.fixed {
+        builder = builder.fix(task, slot_of_process[task as usize]);
+    }
+    let problem = builder.build()?;
+    let before = metrics::hop_bytes(&graph, topology, slot_of_process);
+    if before == 0 {
+        return Ok(stay(tasks, before, wording::NOTHING_TRAVELS.to_owned()));
+    }
+    let mut budget = Budget::within(options.time_limit);
+    let outcome = Auto.map(&problem, &mut budget)?;
+    let decision = concluded(before, outcome.hop_bytes, outcome.place_of_task, options);
+    Ok(Decision { cut: budget.expired(), ..decision })
+}
+
+/// The decision about an order that was found in parts ([`Network`]): whether it is worth it.
+///
+/// Errors: sizes that do not fit together, an order that is no permutation or moves fixed tasks.
+pub fn judge(
+    graph: &Graph,
+    topology: &dyn Topology,
+    slot_of_process: &[usize],
+    process_of_task: Vec<u32>,
+    options: &Options,
+) -> Result<Decision> {
+    let tasks = graph.vertices();
+    check(tasks, slot_of_process, options)?;
+    let mut seen = vec![false; tasks];
+    let new = |&p: &u32| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true));
+    let sound = process_of_task.len() == tasks && process_of_task.iter().all(new);
+    let stays = |&t: &u32| process_of_task.get(t as usize) == Some(&t);
+    if !sound || !options.fixed.iter().all(stays) {
+        return Err(Error::new(ErrorKind::Infeasible, "the order that was found is not valid"));
+    }
+    let before = metrics::hop_bytes(graph, topology, slot_of_process);
+    if before == 0 {
+        return Ok(stay(tasks, before, wording::NOTHING_TRAVELS.to_owned()));
+    }
+    let slot_of_task: Vec<usize> =
+        process_of_task.iter().map(|&p| slot_of_process[p as usize]).collect();
+    let after = metrics::hop_bytes(graph, topology, &slot_of_task);
+    Ok(concluded(before, after, process_of_task, options))
+}
+
+/// How much effort jobs of this size spend: they wait for the answer inside MPI_Init.
+pub fn preset_for(tasks: usize) -> Preset {
+    if tasks > LARGE { Preset::Fast } else { Preset::Default }
+}
+
+/// Whether sizes and fixed tasks fit together.
+fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<()> {
     if slot_of_process.len() != tasks {
         return Err(Error::new(
             ErrorKind::Infeasible,
@@ -76,46 +136,42 @@ pub fn decide(
         )
         .advise("a matrix that was recorded with this number of ranks"));
     }
-    let graph = matrix.affinity();
-    // Jobs of this size wait for the answer inside MPI_Init.
-    let preset = if tasks > LARGE { Preset::Fast } else { Preset::Default };
-    let mut builder =
-        Problem::builder(&graph, topology).slots(slot_of_process).seed(options.seed).preset(preset);
-    for &task in &options.fixed {
-        let Some(&slot) = slot_of_process.get(task as usize) else {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                format!("fixed task {task} does not exist: there are {tasks}"),
-            ));
-        };
-        builder = builder.fix(task, slot);
+    match options.fixed.iter().find(|&&task| task as usize >= tasks) {
+        None => Ok(()),
+        Some(task) => Err(Error::new(
+            ErrorKind::Infeasible,
+            format!("fixed task {task} does not exist: there are {tasks}"),
+        )),
     }
-    let problem = builder.build()?;
-    let before = metrics::hop_bytes(&graph, topology, slot_of_process);
-    let stay = |cost_before, reason| Decision {
+}
+
+/// Every task on its process.
+fn stay(tasks: usize, cost: u128, reason: String) -> Decision {
+    Decision {
         process_of_task: (0..tasks as u32).collect(),
         changed: false,
-        cost_before,
-        cost_after: cost_before,
+        cost_before: cost,
+        cost_after: cost,
         reason,
-    };
-    if before == 0 {
-        let reason = "left alone: no bytes travel between different places".to_owned();
-        return Ok(stay(before, reason));
+        cut: false,
     }
-    let outcome = Auto.map(&problem, &mut Budget::within(options.time_limit))?;
-    let gain = 100.0 * (1.0 - outcome.hop_bytes as f64 / before as f64);
-    if outcome.hop_bytes >= before || gain < options.min_gain_percent {
+}
+
+/// The order, or none if it gains too little.
+fn concluded(before: u128, after: u128, order: Vec<u32>, options: &Options) -> Decision {
+    let gain = 100.0 * (1.0 - after as f64 / before as f64);
+    if after >= before || gain < options.min_gain_percent {
         let reason = wording::left_alone(gain, options.min_gain_percent);
-        return Ok(stay(before, reason));
+        return stay(order.len(), before, reason);
     }
-    Ok(Decision {
-        process_of_task: outcome.place_of_task,
+    Decision {
+        process_of_task: order,
         changed: true,
         cost_before: before,
-        cost_after: outcome.hop_bytes,
-        reason: wording::predicted(before, outcome.hop_bytes, gain),
-    })
+        cost_after: after,
+        reason: wording::predicted(before, after, gain),
+        cut: false,
+    }
 }
 
 #[cfg(test)]

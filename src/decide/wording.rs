@@ -1,5 +1,8 @@
 //! The one sentence that tells the user what was decided, with figures.
 
+/// The launcher's order costs nothing.
+pub(super) const NOTHING_TRAVELS: &str = "left alone: no bytes travel between different places";
+
 /// A number of bytes in decimal units, three digits or so.
 fn bytes(n: u128) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];

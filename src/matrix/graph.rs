@@ -4,11 +4,12 @@
 //! carries all that hop-bytes depends on, in half the lookups of the directed matrix.
 
 use super::SparseMatrix;
+use serde::{Deserialize, Serialize};
 
 /// Undirected weighted graph in compressed rows: every edge is stored at both ends, no self loops.
 ///
 /// Invariants: neighbours of a vertex ascend strictly; weights are positive and equal at both ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graph {
     offsets: Vec<usize>,
     neighbours: Vec<u32>,
@@ -77,6 +78,46 @@ impl Graph {
         graph
     }
 
+    /// The graph of some of the vertices, in the given order: vertex `k` of it is `vertices[k]` of this
+    /// one. `index` is room for as many numbers as this graph has vertices, all `u32::MAX` before and
+    /// after, so that taking many small parts of a large graph does not cost its size each time.
+    pub fn induced(&self, vertices: &[u32], index: &mut [u32]) -> Graph {
+        for (k, &v) in (0u32..).zip(vertices) {
+            index[v as usize] = k;
+        }
+        let mut part = Graph { offsets: vec![0], ..Graph::default() };
+        let mut row: Vec<(u32, u64)> = Vec::new();
+        for &v in vertices {
+            row.clear();
+            row.extend(self.arcs(v as usize).filter_map(|(u, weight)| {
+                let k = index[u as usize];
+                (k != u32::MAX).then_some((k, weight))
+            }));
+            row.sort_unstable_by_key(|&(k, _)| k);
+            part.neighbours.extend(row.iter().map(|arc| arc.0));
+            part.weights.extend(row.iter().map(|arc| arc.1));
+            part.offsets.push(part.neighbours.len());
+        }
+        for &v in vertices {
+            index[v as usize] = u32::MAX;
+        }
+        part
+    }
+
+    /// Checks the invariants but for symmetry; used after receiving a graph from elsewhere.
+    pub fn is_valid(&self) -> bool {
+        let vertices = self.vertices();
+        self.offsets.first() == Some(&0)
+            && self.offsets.last() == Some(&self.neighbours.len())
+            && self.neighbours.len() == self.weights.len()
+            && self.offsets.windows(2).all(|w| w[0] <= w[1] && w[1] <= self.neighbours.len())
+            && (0..vertices).all(|v| {
+                let row = self.neighbours(v);
+                row.windows(2).all(|w| w[0] < w[1]) && row.iter().all(|&u| (u as usize) < vertices)
+            })
+            && self.weights.iter().all(|&w| w > 0)
+    }
+
     /// Number of vertices (tasks).
     pub fn vertices(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -133,6 +174,16 @@ mod tests {
         assert_eq!(g.weight_between(1, 0), 6);
         assert_eq!(g.total_weight(), 6);
         assert_eq!(g.degree(2), 0);
+    }
+
+    #[test]
+    fn parts_keep_the_edges_between_their_vertices() {
+        let g = Graph::from_edges(5, &[(0, 1, 2), (1, 2, 3), (2, 4, 5), (0, 4, 7)]);
+        let mut index = vec![u32::MAX; 5];
+        let part = g.induced(&[4, 1, 0], &mut index);
+        assert_eq!(part, Graph::from_edges(3, &[(1, 2, 2), (0, 2, 7)]));
+        assert!(part.is_valid() && index.iter().all(|&k| k == u32::MAX));
+        assert_eq!(g.induced(&[], &mut index).vertices(), 0);
     }
 
     proptest! {

@@ -142,6 +142,8 @@ pub struct Settings {
     pub verbose: u8,
     /// Wall time that computing a mapping may take.
     pub time_limit: Duration,
+    /// How many processes search for an order; `None`: as many as the size of the job is worth.
+    pub searchers: Option<usize>,
     /// How collective calls are expanded into pairs.
     pub collectives: Collectives,
     /// Where counters are kept so that they outlive the process.
@@ -169,6 +171,7 @@ impl Default for Settings {
             min_gain: 3.0,
             verbose: 0,
             time_limit: Duration::from_secs(10),
+            searchers: None,
             collectives: Collectives::Model,
             spill: Spill::Auto,
             flush: None,
@@ -257,6 +260,7 @@ mod tests {
             ("RANKWEAVE_MIN_GAIN", "12.5%"),
             ("RANKWEAVE_VERBOSE", "2"),
             ("RANKWEAVE_TIME_LIMIT", "250ms"),
+            ("RANKWEAVE_SEARCHERS", "3"),
             ("RANKWEAVE_COLLECTIVES", "logical"),
             ("RANKWEAVE_SPILL", "/scratch/node"),
             ("RANKWEAVE_FLUSH", "10m"),
@@ -273,6 +277,7 @@ mod tests {
         assert_eq!(s.slots, Some(Slots::File("3,2-0x".into())));
         assert_eq!(s.fix, Vec::<u32>::new());
         assert_eq!(s.time_limit, Duration::from_millis(250));
+        assert_eq!(s.searchers, Some(3));
         assert_eq!(s.collectives, Collectives::Logical);
         assert_eq!(s.flush, Some(Duration::from_secs(600)));
         assert_eq!(s.flush_signal, Some(libc::SIGUSR2));

@@ -168,8 +168,28 @@ pub static TABLE: &[Opt] = &[
         default: "10",
         choices: &[],
         help: "Wall time that computing the mapping may take",
-        long: "The best mapping found until then is used. Also accepts 500ms, 2m.",
+        long: "The best mapping found until then is used; a search that does not end soon after is \
+               given up, and the ranks stay. Also accepts 500ms, 2m.",
         apply: |s, v| parse::seconds(v).map(|t| s.time_limit = t),
+    },
+    Opt {
+        name: "searchers",
+        env: "RANKWEAVE_SEARCHERS",
+        value: "N",
+        default: "auto",
+        choices: &[],
+        help: "How many processes search for an order when the job starts",
+        long: "With 1 rank 0 searches alone. With more, the first process of each of N nodes looks \
+               for the node of every task, each with a seed of its own, the best answer counts, and \
+               then the first process of every node places the tasks inside it. auto is 1 below 1024 \
+               tasks and 4 from there on. Only trees with several nodes are shared so.",
+        apply: |s, v| {
+            s.searchers = match v.eq_ignore_ascii_case("auto") {
+                true => None,
+                false => Some(parse::whole(v)?.clamp(1, 1 << 16) as usize),
+            };
+            Ok(())
+        },
     },
     Opt {
         name: "collectives",
@@ -260,7 +280,7 @@ pub static TABLE: &[Opt] = &[
         value: "LEVEL",
         default: "0",
         choices: &["0", "1", "2"],
-        help: "1 = one summary line at the end, 2 = decisions as well",
+        help: "1 = one summary line at the end, 2 = decisions and times as well",
         long: "Lines go to standard error of rank 0; nothing is ever written to standard output. \
                Without a LEVEL, 1.",
         apply: |s, v| parse::choice(v, &["0", "1", "2"]).map(|i| s.verbose = i as u8),
@@ -290,6 +310,7 @@ mod tests {
             "fix",
             "min-gain",
             "time-limit",
+            "searchers",
             "collectives",
             "spill",
             "flush",

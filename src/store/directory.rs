@@ -131,8 +131,8 @@ impl Store {
     }
 
     /// Writes under another name and renames.
-    fn write(&self, path: &Path, bytes: &[u8], wait: bool) -> Result<()> {
-        let temporary = self.temporary(path);
+    pub(super) fn write(&self, path: &Path, bytes: &[u8], wait: bool) -> Result<()> {
+        let temporary = temporary(path);
         let write = if wait { write_synced } else { write_soon };
         let written = write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
         if let Err(e) = written {
@@ -191,21 +191,6 @@ impl Store {
         }
     }
 
-    /// A name in the same directory that no other save uses.
-    fn temporary(&self, path: &Path) -> PathBuf {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        // Processes of two nodes can share a number, so the time enters too.
-        let unique = format!(
-            "{:x}-{:x}-{:x}",
-            std::process::id(),
-            now.map_or(0, |d| d.as_nanos() as u64),
-            COUNTER.fetch_add(1, Ordering::Relaxed)
-        );
-        let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
-        self.directory.join(format!(".{name}.{unique}.tmp"))
-    }
-
     /// Removes leftovers of saves that were interrupted long ago.
     fn sweep(&self) {
         let Ok(files) = fs::read_dir(&self.directory) else { return };
@@ -214,11 +199,7 @@ impl Store {
             let name = name.to_string_lossy();
             let known = name.contains(ENDING) || name.contains(".verdict.");
             let ours = name.starts_with('.') && known && name.ends_with(".tmp");
-            let old = || {
-                let changed = file.metadata().and_then(|m| m.modified()).ok()?;
-                changed.elapsed().ok().map(|age| age > STALE)
-            };
-            if ours && old() == Some(true) {
+            if ours && is_stale(&file) {
                 let _ = fs::remove_file(file.path());
             }
         }
@@ -316,6 +297,7 @@ impl Store {
     pub fn remove(&self, key: &str) -> Result<PathBuf> {
         let path = self.find_stored(key)?;
         fs::remove_file(&path).map_err(|e| Error::io("cannot remove the record", &path, &e))?;
+        self.forget_orders(&path);
         Ok(path)
     }
 
@@ -327,6 +309,30 @@ impl Store {
         }
         self.find_key(key)
     }
+}
+
+/// A name in the same directory that no other save uses.
+fn temporary(path: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    // Processes of two nodes can share a number, so the time enters too.
+    let unique = format!(
+        "{:x}-{:x}-{:x}",
+        std::process::id(),
+        now.map_or(0, |d| d.as_nanos() as u64),
+        COUNTER.fetch_add(1, Ordering::Relaxed)
+    );
+    let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
+    path.with_file_name(format!(".{name}.{unique}.tmp"))
+}
+
+/// Whether a file is older than the leftovers of saves that may still be under way.
+pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
+    let changed = || {
+        let changed = file.metadata().and_then(|m| m.modified()).ok()?;
+        changed.elapsed().ok()
+    };
+    changed().is_some_and(|age| age > STALE)
 }
 
 fn entry(path: PathBuf, stem: &str) -> Entry {

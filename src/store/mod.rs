@@ -2,7 +2,8 @@
 //!
 //! A [`Record`] holds the matrix of a program with where it comes from; [`Store`] is a directory of
 //! them; a [`Verdict`] says whether a program minds permuted ranks; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
-//! key of a launch. The preloaded library uses all of this inside MPI processes, so nothing here
+//! key of a launch; a [`KeptOrder`] is the answer to a mapping problem, so that it
+//! need not be solved again. The preloaded library uses all of this inside MPI processes, so nothing here
 //! needs more than the core dependencies.
 //!
 //! Nothing stored is ever lost: files are replaced by rename after a sync, a file that cannot be
@@ -13,7 +14,9 @@ mod directory;
 mod file;
 mod history;
 mod identity;
+mod orders;
 mod record;
+mod signature;
 pub mod spill;
 mod verdict;
 
@@ -21,5 +24,7 @@ pub use directory::{Entry, Store};
 pub use file::{MAGIC, VERSION, decode, encode, read_file};
 pub use history::{KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for};
+pub use orders::{KeptOrder, MOST_ORDERS};
 pub use record::{Launch, Record, Unfinished};
+pub use signature::Signature;
 pub use verdict::{Finding, Verdict, program_id, program_of_key};

@@ -56,14 +56,21 @@ impl<A: Abi> Private<A> {
 
     /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
     pub fn everybodys(&self, mine: u64) -> Option<Vec<u64>> {
+        Some(self.all_numbers([mine])?.into_iter().map(|[number]| number).collect())
+    }
+
+    /// `N` numbers of each process, by rank; `None` after an MPI error.
+    pub fn all_numbers<const N: usize>(&self, mine: [u64; N]) -> Option<Vec<[u64; N]>> {
         let mut request = A::request_null();
-        let mut all = vec![0u64; self.size];
+        let mut all = vec![[0u64; N]; self.size];
+        let bytes = size_of_val(&mine) as c_int;
         // SAFETY: buffers of this length that stay until the request is done; all processes call
         // this together.
         let code = unsafe {
-            let (sent, received) = (std::ptr::from_ref(&mine).cast(), all.as_mut_ptr().cast());
+            let (sent, received) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
             let byte = A::byte();
-            pmpi::<A>().iallgather(sent, 8, byte, received, 8, byte, self.comm, &raw mut request)
+            let (comm, request) = (self.comm, &raw mut request);
+            pmpi::<A>().iallgather(sent, bytes, byte, received, bytes, byte, comm, request)
         };
         self.done(code, request).then_some(all)
     }
@@ -91,6 +98,23 @@ impl<A: Abi> Private<A> {
             pmpi::<A>().irecv(start, count, A::byte(), from, TAG + 1, self.comm, &raw mut request)
         };
         self.done(code, request).then_some(buffer)
+    }
+
+    /// Sends any number of bytes to a process that [`Self::receive`]s them; `false` after an MPI error.
+    pub fn post(&self, to: u32, data: &[u8]) -> bool {
+        self.give(to, &(data.len() as u64).to_le_bytes())
+            && data.chunks(CHUNK).all(|chunk| self.give(to, chunk))
+    }
+
+    /// Receives what a process [`Self::post`]s; `None` after an MPI error.
+    pub fn receive(&self, from: u32) -> Option<Vec<u8>> {
+        let mut length = [0; 8];
+        self.take(from, &mut length)?;
+        let mut data = vec![0; usize::try_from(u64::from_le_bytes(length)).ok()?];
+        for chunk in data.chunks_mut(CHUNK) {
+            self.take(from, chunk)?;
+        }
+        Some(data)
     }
 
     /// Gives everybody rank 0's bytes, as many as everybody has; `false` after an MPI error.
@@ -264,7 +288,7 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
 }
 
 /// Bytes of memory that are free for use on this node, as /proc/meminfo says; much if it does not.
-fn memory_available() -> u64 {
+pub fn memory_available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
     line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())

@@ -6,18 +6,19 @@
 //! without it.
 
 use crate::abi::{Abi, Handle};
+use crate::clock::Clock;
 use crate::gather::{self, Private};
 use crate::places::{self, Places};
 use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, inside, library, message, record, rerank, slots,
-    world,
+    attribute, comms, config, counters, datatypes, inside, library, message, order, record, rerank,
+    slots, turns, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
-use rw::matrix::{Kind, Traffic};
+use rw::matrix::{Collected, Kind, Traffic};
 use rw::options::{Mode, Settings};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -173,6 +174,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
             return None;
         }
     }
+    let mut clock = Clock::new();
     let Some(agreed) = Agreement::reach::<A>(all, off, PATIENCE) else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
@@ -183,6 +185,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     if agreed.off {
         return None;
     }
+    clock.step("meeting");
     let alike = plan::Alike {
         complete: agreed.complete,
         one_program: agreed.one_program,
@@ -198,6 +201,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         }
     };
     let job = Private::<A>::new(comm)?;
+
+    clock.step("own communicator");
 
     let mut keeper = None;
     let mut bytes = Vec::new();
@@ -217,7 +222,9 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
             keeper = Some(kept);
         }
     }
+    clock.step("plan");
     let told = job.broadcast(&mut bytes);
+    clock.step("telling it");
     let mut plan: Plan = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
     if plan.mode == plan::Mode::Off {
         crate::special::free::<A>(comm);
@@ -236,15 +243,13 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let mut places = None;
     if plan.mode == plan::Mode::Reorder {
         places = places::discover(&job);
-        let mut order = Vec::new();
-        if let Some(keeper) = &mut keeper {
-            order = guarded(|| Some(keeper.decide(settings, places.as_ref()))).unwrap_or_default();
-        }
-        let mut bytes = gather::encode(&order).unwrap_or_default();
-        let told = job.broadcast(&mut bytes);
-        plan.process_of_task = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
+        clock.step("places");
+        plan.process_of_task =
+            order::find(&job, keeper.as_mut(), settings, places.as_ref(), &mut clock);
+        clock.step("telling it");
     }
     let replaced = replace_world::<A>(&job, &mut plan);
+    clock.step("new world");
 
     plan.job.model = config::model().name().into();
     let order = keeper.as_ref().map(|keeper| keeper.order(&plan, places.as_ref()));
@@ -255,6 +260,13 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         world::set_base::<A>(Some(comm));
     }
     let comm = Some(comm.bits());
+    if let Some(keeper) = &keeper {
+        clock.step("rest");
+        guarded(|| {
+            keeper.tell_time(&clock);
+            Some(())
+        });
+    }
     watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
     if replaced {
         slots::set_level(slots::Level::Reorder);
@@ -328,13 +340,24 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
         plan.process_of_task.clear();
         return false;
     }
-    let mine = plan.process_of_task.iter().position(|&process| process as usize == job.rank);
+    let processes: Vec<c_int> = plan.process_of_task.iter().map(|&p| p as c_int).collect();
     let mut comm = A::comm_null();
-    // SAFETY: collective over all processes; the world is valid.
+    let mpi = pmpi::<A>();
+    // SAFETY: collective over all processes; a valid communicator, groups that are freed again.
+    // Not on the world itself, where an error would end the program. Other than a split, it takes one
+    // step of all processes only.
     let code = unsafe {
-        let key = mine.unwrap_or(job.rank) as c_int;
-        // Not on the world itself, where an error would end the program.
-        pmpi::<A>().comm_split(job.comm, 0, key, &raw mut comm)
+        let (mut all, mut ordered) = (A::Group::from_bits(0), A::Group::from_bits(0));
+        let mut code = mpi.comm_group(job.comm, &raw mut all);
+        if code == 0 {
+            code = mpi.group_incl(all, job.size as c_int, processes.as_ptr(), &raw mut ordered);
+            if code == 0 {
+                code = turns::in_turns(|| mpi.comm_create(job.comm, ordered, &raw mut comm));
+                let _ = mpi.group_free(&raw mut ordered);
+            }
+            let _ = mpi.group_free(&raw mut all);
+        }
+        code
     };
     if code != 0 || comm == A::comm_null() {
         // An error here is one of the whole job (no context ids left): all see it.
@@ -457,7 +480,7 @@ fn finish<A: Abi>() -> Option<()> {
     let mine = gather::encode(&rows).unwrap_or_default();
     drop(rows);
     let task_of_process = job.plan.task_of_process(private.size);
-    let mut collected = plan::Collected::new(private.size);
+    let mut collected = Collected::new(private.size);
     let whole = private.collect(&mine, |process, bytes| {
         let added = guarded(|| {
             let (sent, fetched) = gather::decode::<Rows>(bytes)?;

@@ -15,6 +15,8 @@
 mod abi;
 mod api;
 mod attribute;
+mod bounded;
+mod clock;
 mod comms;
 mod config;
 mod counters;
@@ -30,16 +32,20 @@ mod gather;
     missing_docs
 )]
 mod generated;
+mod given;
 mod hwloc;
+mod inject;
 mod inside;
 mod job;
 mod library;
 mod message;
 mod neighbours;
+mod order;
 mod past;
 mod places;
 mod plan;
 mod pmpi;
+mod portfolio;
 mod record;
 mod references;
 mod rerank;
@@ -56,5 +62,6 @@ mod spill_flush;
 mod spill_job;
 mod thread;
 mod trampoline;
+mod turns;
 mod visible;
 mod world;

@@ -16,15 +16,6 @@ pub struct Places {
     pub level_costs: Vec<u64>,
 }
 
-/// What one process says of itself.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Report {
-    /// Launcher rank of the first process of its node.
-    leader: u32,
-    /// Set by the leader only.
-    node: Option<Node>,
-}
-
 /// What a leader says of its node.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Node {
@@ -35,36 +26,92 @@ struct Node {
 }
 
 /// Finds the places; collective over `job`. On rank 0 the places, elsewhere `None`.
+///
+/// One step of all processes, which is what costs time where these outnumber the processors: all learn
+/// who is on which node and whether the processes of a node may run on the same PUs. The rest is a word
+/// from the first process of each node to rank 0, for which only where processes are bound to different
+/// PUs it asks the others of its node.
 pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
-    let report = look_round(job);
-    let mine = crate::gather::encode(&report).unwrap_or_default();
-    let mut reports = Vec::with_capacity(if job.rank == 0 { job.size } else { 0 });
-    let whole = job.collect(&mine, |rank, bytes| {
-        reports.push(
-            crate::gather::decode::<Report>(bytes)
-                .unwrap_or(Report { leader: rank as u32, node: None }),
-        );
-    });
-    if !whole || job.rank != 0 || reports.len() != job.size {
+    let affinity = affinity();
+    let all = job.all_numbers([node_identity(), hash_of(&affinity)])?;
+    let nodes = Nodes::new(&all);
+    let own = nodes.of_process.get(job.rank).copied()?;
+    let members = nodes.members(own);
+    let first = *members.first()?;
+    let bound = nodes.differs[own as usize];
+    let mut mine = Vec::new();
+    for word in &affinity {
+        mine.extend_from_slice(&word.to_le_bytes());
+    }
+    if first != job.rank as u32 {
+        if bound {
+            job.give(first, &mine);
+        }
         return None;
     }
-    crate::record::guarded(|| Some(assemble(&reports)))
+    let node = look_round(job, &members, bound, affinity);
+    if job.rank != 0 {
+        job.post(0, &crate::gather::encode(&node).unwrap_or_default());
+        return None;
+    }
+    let mut described = vec![node];
+    for &leader in nodes.first.get(1..)? {
+        let bytes = job.receive(leader).unwrap_or_default();
+        described.push(crate::gather::decode(&bytes).unwrap_or_default());
+    }
+    crate::record::guarded(|| Some(assemble(&nodes, &described)))
 }
 
 /// True in one process of each node; collective over `job`.
 pub fn leads_node<A: Abi>(job: &Private<A>) -> bool {
-    node_of(job).is_none_or(|node| node.first() == Some(&(job.rank as u32)))
+    let Some(all) = job.all_numbers([node_identity(), 0]) else { return true };
+    let nodes = Nodes::new(&all);
+    nodes.first.contains(&(job.rank as u32))
 }
 
-/// Launcher ranks of the processes of this node; collective over `job`. `None` after an MPI error.
+/// Who is on which node, which every process knows. Nodes are numbered by first appearance.
 ///
 /// A node is a running kernel and the name it goes by. MPI_Comm_split_type would tell the same, in
 /// blocking steps: where an MPI library spins and processes outnumber processors it takes a hundred
 /// times as long as the rest of the library's work.
-fn node_of<A: Abi>(job: &Private<A>) -> Option<Vec<u32>> {
-    let mine = node_identity();
-    let all = job.everybodys(mine)?;
-    Some((0u32..).zip(&all).filter(|&(_, &node)| node == mine).map(|(rank, _)| rank).collect())
+#[derive(Debug, Default)]
+struct Nodes {
+    of_process: Vec<u32>,
+    /// The first process of each node.
+    first: Vec<u32>,
+    /// Not all processes of the node may run on the same PUs.
+    differs: Vec<bool>,
+}
+
+impl Nodes {
+    /// From the node and the PUs of each process.
+    fn new(all: &[[u64; 2]]) -> Nodes {
+        let mut number = std::collections::HashMap::new();
+        let mut nodes = Nodes::default();
+        for (process, &[node, pus]) in (0u32..).zip(all) {
+            let &mut (index, first_pus) = number.entry(node).or_insert_with(|| {
+                nodes.first.push(process);
+                nodes.differs.push(false);
+                (nodes.first.len() as u32 - 1, pus)
+            });
+            nodes.differs[index as usize] |= pus != first_pus;
+            nodes.of_process.push(index);
+        }
+        nodes
+    }
+
+    /// The processes of a node, ascending.
+    fn members(&self, node: u32) -> Vec<u32> {
+        (0u32..).zip(&self.of_process).filter(|&(_, &n)| n == node).map(|(rank, _)| rank).collect()
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn hash_of(words: &[u64]) -> u64 {
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// A number that the processes of a node have in common, and no others.
@@ -77,18 +124,12 @@ fn node_identity() -> u64 {
     })
 }
 
-/// Joins the processes of this node; its leader finds everybody's place.
-fn look_round<A: Abi>(job: &Private<A>) -> Report {
-    let alone = Report { leader: job.rank as u32, node: None };
-    let Some(node) = node_of(job) else { return alone };
-    let Some(&leader) = node.first() else { return alone };
-    let mut mine = Vec::new();
-    for word in affinity() {
-        mine.extend_from_slice(&word.to_le_bytes());
-    }
-    if leader != job.rank as u32 {
-        job.give(leader, &mine);
-        return Report { leader, node: None };
+/// What the first process of a node finds out about it and its `members`.
+fn look_round<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
+    if !bound {
+        // All may run on the same PUs: nothing below the node tells them apart.
+        let paths = members.iter().map(|&rank| (rank, Vec::new())).collect();
+        return Node { name: host_name(), levels: Vec::new(), paths };
     }
     let words = |bytes: &[u8]| -> Vec<u64> {
         let mut words: Vec<u64> =
@@ -98,30 +139,23 @@ fn look_round<A: Abi>(job: &Private<A>) -> Report {
         }
         words
     };
-    let mut processes = vec![(leader, words(&mine))];
+    let mut processes = vec![(job.rank as u32, affinity)];
     let mut buffer = vec![0u8; MOST_AFFINITY];
-    for &rank in &node[1..] {
+    for &rank in members.get(1..).unwrap_or_default() {
         let bytes = job.take(rank, &mut buffer).unwrap_or_default();
         processes.push((rank, words(bytes)));
     }
-    let node = crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default();
-    Report { leader, node: Some(node) }
+    crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default()
 }
 
 fn describe(processes: &[(u32, Vec<u64>)]) -> Node {
-    let same = processes.windows(2).all(|w| w[0].1 == w[1].1);
-    let (levels, paths) = if same {
-        // All may run on the same PUs: nothing below the node tells them apart.
-        (Vec::new(), processes.iter().map(|(rank, _)| (*rank, Vec::new())).collect())
-    } else {
-        let machine = machine();
-        let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
-        (
-            machine.level_names().to_vec(),
-            processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
-        )
-    };
-    Node { name: host_name(), levels, paths }
+    let machine = machine();
+    let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
+    Node {
+        name: host_name(),
+        levels: machine.level_names().to_vec(),
+        paths: processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
+    }
 }
 
 /// This node's topology: hwloc's if its library is there, else what /sys says, else one level.
@@ -162,24 +196,17 @@ pub fn host_name() -> String {
     if code == 0 { String::from_utf8_lossy(&name[..end]).into_owned() } else { String::new() }
 }
 
-/// Numbers the nodes by first appearance and gives all processes paths over the same levels.
-fn assemble(reports: &[Report]) -> Places {
-    let mut node_of_leader = std::collections::BTreeMap::new();
-    let mut places = Places::default();
-    for report in reports {
-        let next = node_of_leader.len() as u32;
-        places.node_of_process.push(*node_of_leader.entry(report.leader).or_insert(next));
-    }
-    places.node_names = vec![String::new(); node_of_leader.len()];
-    let nodes: Vec<(u32, &Node)> =
-        reports.iter().filter_map(|r| Some((r.leader, r.node.as_ref()?))).collect();
-    places.level_names = common_levels(nodes.iter().map(|(_, n)| n.levels.as_slice()));
+/// Gives all processes paths over the same levels; `described` is what is known of each node.
+fn assemble(nodes: &Nodes, described: &[Node]) -> Places {
+    let mut places = Places {
+        node_of_process: nodes.of_process.clone(),
+        node_names: described.iter().map(|node| node.name.clone()).collect(),
+        level_names: common_levels(described.iter().map(|node| node.levels.as_slice())),
+        ..Places::default()
+    };
     let unplaced = extend_path(&[], &[], &places.level_names);
-    places.place_of_process = vec![unplaced; reports.len()];
-    for (leader, node) in nodes {
-        if let Some(&index) = node_of_leader.get(&leader) {
-            places.node_names[index as usize] = node.name.clone();
-        }
+    places.place_of_process = vec![unplaced; nodes.of_process.len()];
+    for node in described {
         for (rank, path) in &node.paths {
             if let Some(place) = places.place_of_process.get_mut(*rank as usize) {
                 *place = extend_path(path, &node.levels, &places.level_names);
@@ -189,4 +216,40 @@ fn assemble(reports: &[Report]) -> Places {
     places.level_names.insert(0, "node".into());
     places.level_costs = costs::of_levels(&places.level_names);
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_numbered_by_first_appearance() {
+        let nodes = Nodes::new(&[[9, 1], [4, 1], [9, 1], [4, 2], [7, 3]]);
+        assert_eq!(nodes.of_process, [0, 1, 0, 1, 2]);
+        assert_eq!(nodes.first, [0, 1, 4]);
+        assert_eq!(nodes.differs, [false, true, false]);
+        assert_eq!(nodes.members(1), [1, 3]);
+    }
+
+    #[test]
+    fn places_of_bound_and_unbound_nodes() {
+        let nodes = Nodes::new(&[[9, 1], [9, 2], [4, 1], [4, 1]]);
+        let node = |name: &str, levels: &[&str], paths: &[(u32, &[u32])]| Node {
+            name: name.into(),
+            levels: levels.iter().map(|&level| level.into()).collect(),
+            paths: paths.iter().map(|(rank, path)| (*rank, path.to_vec())).collect(),
+        };
+        let described = [
+            node("a", &["package", "core"], &[(0, &[0, 0]), (1, &[1, 2])]),
+            node("b", &[], &[(2, &[]), (3, &[])]),
+        ];
+        let places = assemble(&nodes, &described);
+        assert_eq!(places.node_of_process, [0, 0, 1, 1]);
+        assert_eq!(places.node_names, ["a", "b"]);
+        assert_eq!(places.level_names[0], "node");
+        assert_eq!(places.level_costs.len(), places.level_names.len() + 1);
+        assert_eq!(places.place_of_process.len(), 4);
+        let levels = places.level_names.len() - 1;
+        assert!(places.place_of_process.iter().all(|path| path.len() == levels));
+    }
 }

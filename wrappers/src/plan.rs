@@ -1,19 +1,24 @@
 //! What a job does, decided by rank 0: record, reorder, shuffle or nothing; and what rank 0 keeps
 //! in mind until the end to store.
 
+use crate::clock::Clock;
 use crate::gather::internode_bytes;
+use crate::given::nodes_of;
 use crate::message;
+use crate::order::{self, Question};
 use crate::past::Program;
 use crate::places::Places;
 use crate::rerank::How;
-use rw::decide;
+use rw::decide::Decision;
 use rw::error::ErrorKind;
-use rw::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
+use rw::matrix::{Collected, CommMatrix};
 use rw::options::{self, Collectives, Settings};
 use rw::store::{self, Launch, Record, Store, spill};
 use rw::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
+
+pub use crate::given::given_slots;
 
 /// What all processes do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +98,8 @@ pub struct Keeper {
     given_nodes: Option<Vec<u32>>,
     /// What is known of the program from before.
     known: Program,
+    /// Hash of the places of this launch, for comparison with earlier ones.
+    places: u32,
 }
 
 /// What the processes of the job have in common.
@@ -153,6 +160,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         predicted: (0, 0),
         given_nodes: None,
         known,
+        places: 0,
     };
     let usable = keeper.load(size);
     let mut plan = Plan {
@@ -360,63 +368,91 @@ impl Keeper {
         }
     }
 
-    /// The order of this launch: process of each task, empty to leave all as they are.
-    pub fn decide(&mut self, settings: &Settings, places: Option<&Places>) -> Vec<u32> {
-        match self.try_decide(settings, places) {
-            Ok(order) => order,
-            Err(error) => {
-                self.decision = format!("left alone: {error}");
-                message::line(&format!("{error}; the ranks are left as the launcher put them"));
-                Vec::new()
-            }
+    /// What there is to ask about the order of this launch; `None` without a matrix. Takes the matrix,
+    /// which is not needed again.
+    ///
+    /// Errors: the machine is not known, or is not one.
+    pub fn question(
+        &mut self,
+        settings: &Settings,
+        places: Option<&Places>,
+    ) -> rw::Result<Option<Question>> {
+        let Some(record) = &mut self.before else { return Ok(None) };
+        let tasks = record.matrix.tasks();
+        let matrix = std::mem::replace(&mut record.matrix, CommMatrix::empty(0));
+        let (topology, slots, nodes, signature): (Box<dyn Topology>, Vec<usize>, _, _) =
+            match &settings.topology {
+                Some(spec) => {
+                    let topology = topology::parse(spec)?;
+                    let slots = given_slots(settings, tasks, topology.as_ref())?;
+                    let nodes = nodes_of(topology.as_ref(), &slots);
+                    let signature = order::given(settings, topology.as_ref(), &slots);
+                    (topology, slots, nodes, signature)
+                }
+                None => {
+                    let Some(places) = places else {
+                        return Err(rw::Error::new(
+                            ErrorKind::Infeasible,
+                            "the places of the processes could not be found",
+                        ));
+                    };
+                    let tree = topology::from_launch(
+                        &places.node_of_process,
+                        &places.place_of_process,
+                        &places.level_costs,
+                    )?;
+                    let nodes = places.node_of_process.clone();
+                    (Box::new(tree), (0..tasks).collect(), nodes, order::discovered(places))
+                }
+            };
+        if settings.topology.is_some() {
+            self.given_nodes = Some(nodes.clone());
         }
+        let (known_nodes, names) = self.nodes(places);
+        self.places = store::places_of(&known_nodes, &names);
+        Ok(Some(Question {
+            matrix,
+            topology: topology.into(),
+            slots,
+            nodes,
+            options: settings.decide_options(),
+            places: signature,
+            searchers: settings.searchers,
+            store: self.store.clone(),
+            key: self.key.clone(),
+        }))
     }
 
-    fn try_decide(&mut self, settings: &Settings, places: Option<&Places>) -> rw::Result<Vec<u32>> {
-        let Some(record) = &self.before else { return Ok(Vec::new()) };
-        let tasks = record.matrix.tasks();
-        let (topology, slots) = match &settings.topology {
-            Some(spec) => {
-                let topology = topology::parse(spec)?;
-                let slots = given_slots(settings, tasks, topology.as_ref())?;
-                (topology, slots)
-            }
-            None => {
-                let Some(places) = places else {
-                    return Err(rw::Error::new(
-                        ErrorKind::Infeasible,
-                        "the places of the processes could not be found",
-                    ));
-                };
-                let tree = topology::from_launch(
-                    &places.node_of_process,
-                    &places.place_of_process,
-                    &places.level_costs,
-                )?;
-                let tree: Box<dyn Topology> = Box::new(tree);
-                (tree, (0..tasks).collect())
-            }
-        };
-        let decision =
-            decide::decide(&record.matrix, topology.as_ref(), &slots, &settings.decide_options())?;
+    /// There is no order for this launch, for a reason that is said.
+    pub fn gave_up(&mut self, why: &str) {
+        self.decision = format!("left alone: {why}");
+        message::line(&format!("{why}; the ranks are left as the launcher put them"));
+    }
+
+    /// The order that a decision means for this launch: process of each task, empty to leave all as
+    /// they are.
+    pub fn settle(&mut self, decision: Decision) -> Vec<u32> {
         if self.verbose >= 2 {
             message::line(&format!("{}: {}", self.key, decision.reason));
         }
         self.predicted = (decision.cost_before, decision.cost_after);
         self.decision = decision.reason;
-        if settings.topology.is_some() {
-            self.given_nodes = Some(nodes_of(topology.as_ref(), &slots));
-        }
-        let (nodes, names) = self.nodes(places);
         let history = self.before.as_ref().map_or(&[][..], |record| &record.history);
         if decision.changed
-            && let Some(back) = self.known.turned_back(history, store::places_of(&nodes, &names))
+            && let Some(back) = self.known.turned_back(history, self.places)
         {
             self.predicted = (decision.cost_before, decision.cost_before);
             self.decision = back;
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        Ok(if decision.changed { decision.process_of_task } else { Vec::new() })
+        if decision.changed { decision.process_of_task } else { Vec::new() }
+    }
+
+    /// Says where the time at the start went, if that was asked for.
+    pub fn tell_time(&self, clock: &Clock) {
+        if self.verbose >= 2 {
+            message::line(&format!("{}: {}", self.key, clock.words()));
+        }
     }
 
     /// Builds the record of this launch, stores it and says what there is to say.
@@ -427,7 +463,7 @@ impl Keeper {
         collected: Collected,
         wall: Duration,
     ) {
-        let tasks = collected.tasks;
+        let tasks = collected.tasks();
         if collected.incomplete {
             message::line(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory \
@@ -540,90 +576,6 @@ impl Keeper {
     }
 }
 
-/// The slot of each process in a topology the user gave.
-pub fn given_slots(
-    settings: &Settings,
-    tasks: usize,
-    topology: &dyn Topology,
-) -> rw::Result<Vec<usize>> {
-    let slots: Vec<usize> = match &settings.slots {
-        Some(list) => list.read()?.into_iter().map(|s| s as usize).collect(),
-        None => (0..tasks).collect(),
-    };
-    let problem = |what: String, advice: &str| {
-        Err(rw::Error::new(ErrorKind::Infeasible, what)
-            .at(topology.name())
-            .advise(advice.to_string()))
-    };
-    if slots.len() < tasks {
-        return problem(
-            format!("{} slots are listed for {tasks} processes", slots.len()),
-            "list one slot per process (RANKWEAVE_SLOTS)",
-        );
-    }
-    let slots = slots[..tasks].to_vec();
-    if let Some(&slot) = slots.iter().find(|&&s| s >= topology.slots()) {
-        return problem(
-            format!("the topology has {} slots, but a process sits on {slot}", topology.slots()),
-            "a larger topology (RANKWEAVE_TOPOLOGY), or none to have it discovered",
-        );
-    }
-    Ok(slots)
-}
-
-/// The node of each process in a given topology: in a tree the groups above the slots, elsewhere
-/// every slot is a node.
-fn nodes_of(topology: &dyn Topology, slots: &[usize]) -> Vec<u32> {
-    let mut number = std::collections::BTreeMap::new();
-    slots
-        .iter()
-        .map(|&slot| {
-            let group = match topology.as_tree() {
-                Some(tree) if tree.levels() >= 2 => tree.groups(tree.levels() - 2)[slot] as usize,
-                _ => slot,
-            };
-            let next = number.len() as u32;
-            *number.entry(group).or_insert(next)
-        })
-        .collect()
-}
-
-/// The rows of all processes, put together on rank 0.
-#[derive(Debug)]
-pub struct Collected {
-    tasks: usize,
-    entries: [Vec<(u32, u32, Traffic)>; 3],
-    /// Some process's rows are missing.
-    pub incomplete: bool,
-}
-
-impl Collected {
-    /// Nothing yet.
-    pub fn new(tasks: usize) -> Self {
-        Collected { tasks, entries: Default::default(), incomplete: false }
-    }
-
-    /// Adds what a task sent, by kind, and what it fetched (which the other side sent).
-    pub fn add(
-        &mut self,
-        task: usize,
-        sent: &[Vec<(u32, Traffic)>; 3],
-        fetched: &[(u32, Traffic)],
-    ) {
-        let task = task as u32;
-        for (entries, row) in self.entries.iter_mut().zip(sent) {
-            entries.extend(row.iter().map(|&(to, traffic)| (task, to, traffic)));
-        }
-        let onesided = &mut self.entries[Kind::OneSided as usize];
-        onesided.extend(fetched.iter().map(|&(from, traffic)| (from, task, traffic)));
-    }
-
-    fn matrix(self) -> Option<CommMatrix> {
-        let tasks = self.tasks;
-        CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -646,23 +598,5 @@ mod tests {
             }
         }
         assert_ne!(shuffled(64, &with(1, vec![])), shuffled(64, &with(2, vec![])));
-    }
-
-    #[test]
-    fn fetched_bytes_belong_to_the_row_of_the_target() {
-        let traffic = Traffic { bytes: 8, messages: 1 };
-        let mut collected = Collected::new(3);
-        collected.add(2, &[vec![(0, traffic)], vec![], vec![]], &[(1, traffic)]);
-        let matrix = collected.matrix().unwrap();
-        assert_eq!(matrix.layer(Kind::PointToPoint).get(2, 0), traffic);
-        assert_eq!(matrix.layer(Kind::OneSided).get(1, 2), traffic);
-    }
-
-    #[test]
-    fn nodes_of_a_given_tree_are_the_groups_above_its_slots() {
-        let tree = topology::parse("tree:2:2").unwrap();
-        assert_eq!(nodes_of(tree.as_ref(), &[3, 0, 1, 2]), [0, 1, 1, 0]);
-        let torus = topology::parse("torus:4").unwrap();
-        assert_eq!(nodes_of(torus.as_ref(), &[2, 2, 1]), [0, 0, 1]);
     }
 }

@@ -77,6 +77,8 @@ functions! {
     comm_free = c"PMPI_Comm_free"(comm: *mut A::Comm);
     /// MPI_Comm_split.
     comm_split = c"PMPI_Comm_split"(comm: A::Comm, color: c_int, key: c_int, new: *mut A::Comm);
+    /// MPI_Comm_create.
+    comm_create = c"PMPI_Comm_create"(comm: A::Comm, group: A::Group, new: *mut A::Comm);
     /// MPI_Comm_group.
     comm_group = c"PMPI_Comm_group"(comm: A::Comm, group: *mut A::Group);
     /// MPI_Comm_remote_group.

@@ -1,0 +1,284 @@
+//! Orders of earlier launches, kept so that the next launch of the same kind need not search again.
+//!
+//! An order answers one question: this matrix on these places with these options. Its signatures are
+//! part of the file's name and of the file, so that a changed matrix, another allocation or another
+//! option simply finds none. Files stand in the folder `orders` of the store, which listings of records
+//! do not look into; they can be removed at any time. All that is wrong with one (damaged, cut short,
+//! of a newer version, not readable) means that it is not there.
+//!
+//! Bounds: [`MOST_ORDERS`] files for each key, the newest; 4 bytes per task and about 200 each.
+
+use super::Store;
+use super::directory::is_stale;
+use super::file::{open_sealed, seal};
+use crate::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// First bytes of a file.
+const MAGIC: [u8; 8] = *b"RKORDER\n";
+/// Version of the format that this crate writes.
+const VERSION: u32 = 1;
+/// Folder in the store.
+const FOLDER: &str = "orders";
+/// Ending of the files.
+const ENDING: &str = ".order";
+/// Orders that are kept of one key.
+pub const MOST_ORDERS: usize = 8;
+/// Largest file that is read: 64 million tasks.
+const LARGEST: u64 = 512 << 20;
+
+/// An order and the question that it answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOrder {
+    /// Signature of the matrix.
+    pub matrix: u64,
+    /// Signature of the places of the processes.
+    pub places: u64,
+    /// Signature of the options that the answer depends on.
+    pub options: u64,
+    /// Number of tasks.
+    pub tasks: u32,
+    /// Process of each task; empty if every task is to stay on its own.
+    pub process_of_task: Vec<u32>,
+    /// Hop-bytes of the launcher's order.
+    pub cost_before: u128,
+    /// Hop-bytes of this one.
+    pub cost_after: u128,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Milliseconds after which the search was cut short; `None` if it came to its end.
+    pub cut_after: Option<u64>,
+    /// When it was found, seconds since 1970-01-01 UTC.
+    pub found_at: u64,
+}
+
+impl KeptOrder {
+    /// Whether it answers the same question as another.
+    fn is_like(&self, other: &KeptOrder) -> bool {
+        (self.matrix, self.places, self.options, self.tasks)
+            == (other.matrix, other.places, other.options, other.tasks)
+    }
+
+    /// Whether it is a permutation of its tasks, or none.
+    fn is_sound(&self) -> bool {
+        let mut seen = vec![false; self.process_of_task.len()];
+        let new = |&p: &u32| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true));
+        self.process_of_task.is_empty()
+            || self.process_of_task.len() == self.tasks as usize
+                && self.process_of_task.iter().all(new)
+    }
+
+    /// The part of the file's name that stands for the question.
+    fn name(&self) -> String {
+        let number = self.matrix ^ self.places.rotate_left(21) ^ self.options.rotate_left(42);
+        format!("{number:016x}{ENDING}")
+    }
+}
+
+impl Store {
+    /// The order that answers the question of `question` (its signatures and number of tasks), if one
+    /// is kept that was not cut short earlier than after `limit` milliseconds.
+    ///
+    /// Errors say why a file that is there cannot be used; they are for people, and mean the same as
+    /// `None`.
+    pub fn order(&self, key: &str, question: &KeptOrder, limit: u64) -> Result<Option<KeptOrder>> {
+        let path = self.order_path(key, question);
+        let bytes = match fs::metadata(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Ok(meta) if meta.len() > LARGEST => {
+                return Err(damaged("is too large").at(path.display()));
+            }
+            _ => fs::read(&path).map_err(|e| Error::io("cannot read the order", &path, &e))?,
+        };
+        let order = decode(&bytes).map_err(|e| e.at(path.display()))?;
+        let cut = order.cut_after.is_some_and(|after| after < limit);
+        Ok((order.is_like(question) && !cut).then_some(order))
+    }
+
+    /// Keeps an order, in place of one for the same question; removes the oldest of this key beyond
+    /// [`MOST_ORDERS`]. Does not wait for the disk.
+    ///
+    /// Errors: I/O errors; a file of a newer version in place, which is left alone.
+    pub fn keep_order(&self, key: &str, order: &KeptOrder) -> Result<PathBuf> {
+        let path = self.order_path(key, order);
+        let folder = self.orders();
+        fs::create_dir_all(&folder)
+            .map_err(|e| Error::io("cannot create the folder of orders", &folder, &e))?;
+        if let Ok(bytes) = fs::read(&path)
+            && let Err(error) = decode(&bytes)
+            && error.kind() == ErrorKind::NewerVersion
+        {
+            return Err(error.at(path.display()));
+        }
+        let body = postcard::to_allocvec(order)
+            .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the order: {e}")))?;
+        self.write(&path, &seal(MAGIC, VERSION, &body), false)?;
+        self.remove_oldest(&prefix(&self.path_of(key)), MOST_ORDERS);
+        Ok(path)
+    }
+
+    /// Removes all orders of the record at `path`.
+    pub(super) fn forget_orders(&self, path: &Path) {
+        self.remove_oldest(&prefix(path), 0);
+    }
+
+    fn orders(&self) -> PathBuf {
+        self.directory().join(FOLDER)
+    }
+
+    fn order_path(&self, key: &str, question: &KeptOrder) -> PathBuf {
+        self.orders().join(prefix(&self.path_of(key)) + &question.name())
+    }
+
+    /// Removes all but the newest `kept` files whose names are `prefix` and a number, and leftovers of
+    /// saves that were interrupted long ago. What cannot be removed stays.
+    fn remove_oldest(&self, prefix: &str, kept: usize) {
+        let Ok(files) = fs::read_dir(self.orders()) else { return };
+        let mut ours: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for file in files.flatten() {
+            let name = file.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.starts_with('.') && name.ends_with(".tmp") && is_stale(&file) {
+                let _ = fs::remove_file(file.path());
+            }
+            let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(ENDING));
+            if number.is_some_and(|n| n.len() == 16 && n.bytes().all(|b| b.is_ascii_hexdigit())) {
+                let changed = file.metadata().and_then(|m| m.modified());
+                ours.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), file.path()));
+            }
+        }
+        ours.sort();
+        let excess = ours.len().saturating_sub(kept);
+        for (_, path) in &ours[..excess] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// What the names of the orders of a record's file begin with.
+fn prefix(record: &Path) -> String {
+    let stem = record.file_stem().unwrap_or_default();
+    format!("{}.", stem.to_string_lossy())
+}
+
+fn decode(bytes: &[u8]) -> Result<KeptOrder> {
+    let (_, body) = open_sealed(bytes, MAGIC, VERSION, "order")?;
+    let order: KeptOrder =
+        postcard::from_bytes(body).map_err(|e| damaged(&format!("cannot be decoded: {e}")))?;
+    if order.is_sound() { Ok(order) } else { Err(damaged("is no permutation")) }
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Format, format!("the kept order {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::tests::sample;
+
+    fn order(matrix: u64) -> KeptOrder {
+        KeptOrder {
+            matrix,
+            places: 5,
+            options: 6,
+            tasks: 4,
+            process_of_task: vec![0, 2, 1, 3],
+            cost_before: 9,
+            cost_after: 3,
+            reason: "predicted".into(),
+            cut_after: None,
+            found_at: 7,
+        }
+    }
+
+    #[test]
+    fn found_again_by_the_same_question_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("s"));
+        assert_eq!(store.order("k", &order(1), 0).unwrap(), None);
+        store.keep_order("k", &order(1)).unwrap();
+        let question = KeptOrder { process_of_task: vec![], reason: String::new(), ..order(1) };
+        assert_eq!(store.order("k", &question, 0).unwrap(), Some(order(1)));
+        assert_eq!(store.order("other", &question, 0).unwrap(), None);
+        for other in [
+            KeptOrder { matrix: 2, ..question.clone() },
+            KeptOrder { places: 2, ..question.clone() },
+            KeptOrder { options: 2, ..question.clone() },
+            KeptOrder { tasks: 5, ..question.clone() },
+        ] {
+            assert_eq!(store.order("k", &other, 0).unwrap(), None);
+        }
+        // Different questions whose names happen to be the same.
+        let alike = KeptOrder { matrix: 1 ^ 8, places: 5 ^ 8u64.rotate_right(21), ..question };
+        assert_eq!(store.order_path("k", &alike), store.order_path("k", &order(1)));
+        assert_eq!(store.order("k", &alike, 0).unwrap(), None);
+    }
+
+    #[test]
+    fn cut_searches_answer_no_longer_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let cut = KeptOrder { cut_after: Some(500), ..order(1) };
+        store.keep_order("k", &cut).unwrap();
+        for (limit, used) in [(100, true), (500, true), (501, false)] {
+            assert_eq!(store.order("k", &cut, limit).unwrap().is_some(), used, "{limit}");
+        }
+    }
+
+    #[test]
+    fn bounded_and_gone_with_the_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let record = sample("k", 4);
+        store.save(&record).unwrap();
+        store.keep_order("k.2", &order(0)).unwrap();
+        for matrix in 0..20 {
+            store.keep_order("k", &order(matrix)).unwrap();
+            // Times of files may be coarse.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let count = || fs::read_dir(dir.path().join("orders")).unwrap().count();
+        assert_eq!(count(), MOST_ORDERS + 1);
+        assert!(store.order("k", &order(19), 0).unwrap().is_some());
+        assert!(store.order("k", &order(0), 0).unwrap().is_none());
+        assert_eq!(store.list().unwrap().len(), 1, "orders are no records");
+        store.remove("k").unwrap();
+        assert_eq!(count(), 1, "those of another key stay");
+        assert!(store.order("k.2", &order(0), 0).unwrap().is_some());
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_a_file_it_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let path = store.keep_order("k", &order(1)).unwrap();
+        let good = fs::read(&path).unwrap();
+        let mut flipped = good.clone();
+        flipped[30] ^= 4;
+        let mut twice = order(1);
+        twice.process_of_task = vec![0, 2, 2, 3];
+        let twice = seal(MAGIC, VERSION, &postcard::to_allocvec(&twice).unwrap());
+        let mut long = good.clone();
+        long.push(0);
+        for bad in [&good[..0], &good[..20], &good[..good.len() - 1], &long, &flipped, &twice] {
+            fs::write(&path, bad).unwrap();
+            assert!(store.order("k", &order(1), 0).is_err());
+            store.keep_order("k", &order(1)).unwrap();
+            assert!(store.order("k", &order(1), 0).unwrap().is_some());
+        }
+        let mut newer = good;
+        newer[8] = 99;
+        fs::write(&path, &newer).unwrap();
+        assert!(store.order("k", &order(1), 0).is_err());
+        assert!(store.keep_order("k", &order(1)).is_err());
+        assert_eq!(fs::read(&path).unwrap(), newer, "that of a newer version stays");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(store.order("k", &order(1), 0).is_err());
+        assert!(store.keep_order("k", &order(1)).is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! Where the time at the start of a job goes, for those who want to know (`RANKWEAVE_VERBOSE=2`).
+
+use std::time::{Duration, Instant};
+
+/// A clock with the steps that were taken since it was started.
+#[derive(Debug)]
+pub struct Clock {
+    started: Instant,
+    last: Instant,
+    steps: Vec<(&'static str, Duration)>,
+}
+
+impl Clock {
+    /// Starts.
+    pub fn new() -> Self {
+        let now = Instant::now();
+        Clock { started: now, last: now, steps: Vec::new() }
+    }
+
+    /// The time since the last step went into this one.
+    pub fn step(&mut self, name: &'static str) {
+        let now = Instant::now();
+        self.steps.push((name, now - self.last));
+        self.last = now;
+    }
+
+    /// All steps in milliseconds.
+    pub fn words(&self) -> String {
+        let milliseconds = |time: Duration| format!("{:.2}", 1000.0 * time.as_secs_f64());
+        let steps: Vec<String> = self
+            .steps
+            .iter()
+            .map(|(name, time)| format!("{name} {}", milliseconds(*time)))
+            .collect();
+        format!("start took {} ms: {}", milliseconds(self.last - self.started), steps.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_add_up() {
+        let mut clock = Clock::new();
+        clock.step("a");
+        std::thread::sleep(Duration::from_millis(2));
+        clock.step("b");
+        let words = clock.words();
+        assert!(
+            words.starts_with("start took ") && words.contains(": a 0.") && words.contains(", b ")
+        );
+        assert!(clock.steps[1].1 >= Duration::from_millis(2));
+    }
+}

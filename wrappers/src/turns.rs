@@ -1,0 +1,193 @@
+//! Blocking calls where processes outnumber processors.
+//!
+//! Making a communicator in another order has no nonblocking form, and some MPI libraries wait by
+//! spinning: a process that waits for one without a processor then keeps its own for a whole time slice.
+//! With 64 processes on two processors that took seconds. Here a timer interrupts the waiting thread
+//! every 50 µs and the handler gives the processor away.
+//!
+//! Only in MPICH and its relatives, and where there are more processes on the node than processors; with a signal that nobody uses, for
+//! the calling thread alone, and everything is put back afterwards.
+
+use crate::library::{self, Family};
+use libc::c_int;
+use std::cell::Cell;
+use std::ptr;
+
+/// How long a process may wait before it gives the processor away.
+const SLICE_NANOSECONDS: i64 = 50_000;
+
+const NO_TIMER: usize = usize::MAX;
+
+thread_local! {
+    /// The timer of this thread, while there is one; the number of the first timer is 0.
+    static TIMER: Cell<usize> = const { Cell::new(NO_TIMER) };
+}
+
+/// Where launchers say how many processes of the job run on this node.
+const ON_NODE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"];
+
+/// Runs `call`, which may block. Open MPI gives way by itself where processes are many, and is slowed
+/// down by the timer.
+pub fn in_turns<T>(call: impl FnOnce() -> T) -> T {
+    if library::get().is_none_or(|library| library.family == Family::OpenMpi) {
+        return call();
+    }
+    let number = |name| std::env::var(name).ok()?.parse::<usize>().ok();
+    let alarm = match ON_NODE.into_iter().find_map(number) {
+        Some(processes) if is_crowded(processes) => Alarm::new(),
+        _ => None,
+    };
+    let result = call();
+    drop(alarm);
+    result
+}
+
+/// Whether `processes` on this node are more than it has processors for them.
+fn is_crowded(processes: usize) -> bool {
+    // SAFETY: no preconditions.
+    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(processors).is_ok_and(|processors| processes > processors)
+}
+
+/// The timer, its signal, and what that did before.
+struct Alarm {
+    timer: libc::timer_t,
+    signal: c_int,
+    before: libc::sigaction,
+}
+
+impl Alarm {
+    /// `None` if there is no signal to spare or no timer.
+    fn new() -> Option<Alarm> {
+        // SAFETY: all structures are filled before they are read; the handler calls only functions
+        // that may be called in one.
+        unsafe {
+            let signal = spare_signal()?;
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let mut before: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = give_way as *const () as usize;
+            action.sa_flags = libc::SA_RESTART;
+            if libc::sigaction(signal, &raw const action, &raw mut before) != 0 {
+                return None;
+            }
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = signal;
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut timer = ptr::null_mut();
+            if libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) != 0 {
+                libc::sigaction(signal, &raw const before, ptr::null_mut());
+                return None;
+            }
+            TIMER.set(timer as usize);
+            arm(timer);
+            Some(Alarm { timer, signal, before })
+        }
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        TIMER.set(NO_TIMER);
+        // SAFETY: the timer and the action of `new`. A last signal is taken off while it is held
+        // back, so that it does not meet the action from before.
+        unsafe {
+            let mut held: libc::sigset_t = std::mem::zeroed();
+            let mut mask: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut held);
+            libc::sigaddset(&raw mut held, self.signal);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut mask);
+            libc::timer_delete(self.timer);
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            while libc::sigtimedwait(&raw const held, ptr::null_mut(), &raw const at_once) > 0 {}
+            libc::sigaction(self.signal, &raw const self.before, ptr::null_mut());
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask, ptr::null_mut());
+        }
+    }
+}
+
+/// A real-time signal with its default action that this thread does not hold back.
+///
+/// # Safety
+/// None; the calls only read.
+unsafe fn spare_signal() -> Option<c_int> {
+    // SAFETY: sets are filled before they are read.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut mask);
+        (libc::SIGRTMIN()..libc::SIGRTMAX()).rev().find(|&signal| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, ptr::null(), &raw mut action) == 0
+                && action.sa_sigaction == libc::SIG_DFL
+                && libc::sigismember(&raw const mask, signal) == 0
+        })
+    }
+}
+
+/// Sets the timer once.
+///
+/// # Safety
+/// A timer of this process.
+unsafe fn arm(timer: libc::timer_t) {
+    let soon = libc::itimerspec {
+        it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+        it_value: libc::timespec { tv_sec: 0, tv_nsec: SLICE_NANOSECONDS },
+    };
+    // SAFETY: by contract.
+    unsafe { libc::timer_settime(timer, 0, &raw const soon, ptr::null_mut()) };
+}
+
+extern "C" fn give_way(_signal: c_int) {
+    // SAFETY: system calls that may be made in a handler; errno is put back. The timer is set anew only
+    // now: time without a processor does not count.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        libc::sched_yield();
+        let timer = TIMER.get();
+        if timer != NO_TIMER {
+            arm(timer as libc::timer_t);
+            #[cfg(test)]
+            tests::GAVE_WAY.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        *errno = before;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{Duration, Instant};
+
+    pub(super) static GAVE_WAY: AtomicU32 = AtomicU32::new(0);
+
+    #[test]
+    fn everything_is_as_before() {
+        let action = |signal| {
+            // SAFETY: filled before it is read.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, ptr::null(), &raw mut action);
+                action.sa_sigaction
+            }
+        };
+        // SAFETY: only reads.
+        let signal = unsafe { spare_signal() }.unwrap();
+        let alarm = Alarm::new();
+        assert_ne!(action(signal), libc::SIG_DFL);
+        let started = Instant::now();
+        while GAVE_WAY.load(Ordering::Relaxed) < 3 && started.elapsed() < Duration::from_secs(30) {}
+        assert!(GAVE_WAY.load(Ordering::Relaxed) >= 3, "again and again");
+        drop(alarm);
+        assert_eq!(action(signal), libc::SIG_DFL);
+        // A signal that was left over would end the test here.
+        std::thread::sleep(Duration::from_millis(2));
+    }
+
+    #[test]
+    fn crowds() {
+        assert!(!is_crowded(1));
+        assert!(is_crowded(1 << 20));
+    }
+}
