@@ -127,7 +127,7 @@ fn begin(
     places: Option<&Places>,
     clock: &mut Clock,
 ) -> Stage {
-    let question = match keeper.question(settings, places) {
+    let mut question = match keeper.question(settings, places) {
         Ok(Some(question)) => question,
         Ok(None) => return Stage::Done(Vec::new()),
         Err(error) => {
@@ -160,6 +160,8 @@ fn begin(
         );
         if let Some(network) = network.filter(|_| portfolio::has_room(0, tasks, edges)) {
             let call = Call::new(&network, question.searchers(), question.options.seed, limit);
+            // The graph is all that is needed from here on.
+            question.matrix = CommMatrix::empty(0);
             clock.step("affinity");
             return Stage::Shared { question, call, network: Arc::new(network), asked };
         }
