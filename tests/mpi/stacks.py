@@ -248,6 +248,7 @@ class Mpich5Abi(Mpich5):
     """The same library through the ABI that MPI 5 standardizes."""
 
     name = "mpich5abi"
+    unable = {"f2c": "this header has no conversions to and from Fortran's handles"}
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
     soname = "libmpi_abi.so.1"
 
@@ -313,6 +314,7 @@ class IntelMpiAbi(IntelMpi):
     """The same library through the ABI that MPI 5 standardizes."""
 
     name = "impiabi"
+    unable = {"f2c": "this header has no conversions to and from Fortran's handles"}
 
     def libraries(self):
         return [os.path.join(self.prefix, "lib", "libmpi_abi.so.1")]

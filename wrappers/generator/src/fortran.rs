@@ -181,14 +181,19 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
             Class::Send if later => format!("record::later::{recorder}::<A>(&mut plan, {list})"),
             Class::Send => format!("record::{recorder}_now::<A>({list})"),
             Class::OneSided => format!("record::onesided::{recorder}::<A>({list})"),
+            Class::Uniform => {
+                let out = if later {
+                    "later(&mut plan)".to_string()
+                } else {
+                    format!("now({})", prototype.is_nonblocking())
+                };
+                format!("record::uniform::{recorder}::<A>({list}).{out}")
+            }
             Class::Collective(module) => {
                 let out = if later {
                     "Out::Later(&mut plan)".to_string()
                 } else {
-                    format!(
-                        "Out::Now({})",
-                        prototype.parameters.iter().any(|p| p.name == "request")
-                    )
+                    format!("Out::Now({})", prototype.is_nonblocking())
                 };
                 format!("record::{module}::{recorder}::{generics}({out}, {list})")
             }
