@@ -99,6 +99,9 @@ def cases():
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))
+    found.append(Case("tool_variables.c", sizes=(4,), stable=False))
+    found.append(Case("launcher_rank.c"))
+    found.append(Case("launcher_rank.c", "again", sizes=(4,), light=True))
     found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
     found.append(Case("sendrecv_threads.c", sizes=(4,), light=True,
                       matrix=lambda np: expected.ring(np, 8, 4 * 2000)))

@@ -12,8 +12,8 @@ use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, inside, library, message, record, rerank, slots,
-    world,
+    attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, record,
+    rerank, slots, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -353,6 +353,7 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
     }
     world::set_order(&plan.process_of_task);
     world::replace::<A>(Some(comm));
+    launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
     true
 }
 
@@ -513,6 +514,7 @@ fn finish<A: Abi>() -> Option<()> {
         crate::special::free::<A>(comm);
     }
     world::replace::<A>(None);
+    launcher_rank::restore();
     slots::set_level(slots::Level::Off);
     crate::special::free::<A>(private.comm);
     Some(())

@@ -79,7 +79,9 @@ fn inner(lower: &str) -> String {
 
 /// The calls that have Fortran entry points of the small bindings.
 pub fn calls(calls: &[Call]) -> Vec<&Call> {
-    calls.iter().filter(|c| !is_large(c)).collect()
+    // The tools interface is one of C.
+    let tools = |call: &Call| call.prototype.name.starts_with("MPI_T_");
+    calls.iter().filter(|c| !is_large(c) && !tools(c)).collect()
 }
 
 /// The large-count twins, which mpi_f08 has as further specific procedures of the same name.
