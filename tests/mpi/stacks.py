@@ -277,7 +277,7 @@ class IntelMpi(Mpich):
         clean = super().environment()
         clean.update(I_MPI_ROOT=self.prefix, I_MPI_FABRICS="shm", I_MPI_PIN="off",
                      # The processes outnumber the processors here: those that wait step aside.
-                     I_MPI_THREAD_YIELD="2",
+                     I_MPI_THREAD_YIELD="3",
                      LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
         return clean
 
