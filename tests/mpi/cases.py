@@ -115,6 +115,8 @@ def cases():
     found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))
     found.append(Case("api.c", matrix=expected.api, sizes=(5,)))
     found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
+    long = bytes(i % 251 for i in range(20000))
+    found.append(Case("input.c", len(long), stdin=long))
     found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))
     found.append(Case("probes.c", sizes=(4,), light=True))

@@ -69,6 +69,9 @@ class Stack:
     # (bindings or None, kinds of communicator or None, rows, form or None for all, reason).
     unable_truth = ()
 
+    # Why this library may crash now and then by itself, or None.
+    unsteady = None
+
     def available(self):
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
 
@@ -261,6 +264,7 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    unsteady = "Intel MPI crashes now and then on topologies, without any tool, too"
     unable_truth = (
         (None, None, PERSISTENT, "again", "fails or crashes now and then"),
         (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",

@@ -13,7 +13,7 @@ use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
     attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, record,
-    rerank, slots, world,
+    rerank, slots, stdin, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -354,6 +354,10 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
     world::set_order(&plan.process_of_task);
     world::replace::<A>(Some(comm));
     launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
+    guarded(|| {
+        stdin::forward(job, *plan.process_of_task.first()?);
+        Some(())
+    });
     true
 }
 

@@ -55,6 +55,7 @@ mod spill_calls;
 mod spill_file;
 mod spill_flush;
 mod spill_job;
+mod stdin;
 mod thread;
 mod tools;
 mod trampoline;

@@ -120,7 +120,7 @@ fn node_of<A: Abi>(job: &Private<A>) -> Option<Vec<u32>> {
 }
 
 /// A number that the processes of a node have in common, and no others.
-fn node_identity() -> u64 {
+pub fn node_identity() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let name = host_name();
     // FNV-1a, 64 bits.
