@@ -1,6 +1,8 @@
 //! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they
 //! look right, whether all processes describe the same, and the edges of a vertex.
 
+use rw::mapping::TaskGrid;
+
 /// A topology that every process describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
@@ -38,6 +40,14 @@ impl Shape {
             Shape::Cartesian { dims, .. } => dims.iter().map(|&d| d as usize).product(),
             Shape::Graph { index, .. } => index.len(),
         }
+    }
+
+    /// The grid that the vertices are points of.
+    pub fn grid(&self) -> Option<TaskGrid> {
+        let Shape::Cartesian { dims, periods } = self else { return None };
+        let dims: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
+        let wrap: Vec<bool> = periods.iter().map(|&p| p != 0).collect();
+        TaskGrid::new(&dims, &wrap)
     }
 
     /// The vertices that `vertex` sends to, each with weight 1; several times as often as it does.
