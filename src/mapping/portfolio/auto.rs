@@ -165,26 +165,30 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
     let problem = prepared.problem;
     let full = problem.places().len() == prepared.graph.len();
     let detected = detect(&prepared.graph);
-    let by_stencil = stencil::best(prepared, detected.as_ref(), budget);
-    if let Some(shape) = detected {
+    if let Some(shape) = &detected {
         if let Some(tree) = &prepared.tree
-            && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
+            && let Some(mut sorted) = place_on_tree(&prepared.graph, shape, tree)
         {
             align_tree(prepared, tree, &mut sorted);
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             list.push(Candidate::new("grid in boxes", place_of));
         }
-        if full && let Some(place_of) = on_grid(prepared, &shape) {
+        if full && let Some(place_of) = on_grid(prepared, shape) {
             list.push(Candidate::new("grid on grid", place_of));
         }
+    }
+    if list.iter().any(|c| prepared.cost(&c.place_of) == prepared.least()) {
+        return list;
+    }
+    let by_stencil = stencil::best(prepared, detected.as_ref(), !list.is_empty(), budget);
+    if detected.is_some() {
         let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
-        let perfect = |c: &Candidate| prepared.cost(&c.place_of) == prepared.least();
         // Boxes that other placements beat are not what the engine would find.
         let beaten = by_stencil.as_ref().is_some_and(|(_, place_of)| {
             let cost = prepared.cost(place_of);
             list.iter().all(|c| prepared.cost(&c.place_of) > cost)
         });
-        if !list.is_empty() && (enough && !beaten || list.iter().any(perfect)) {
+        if !list.is_empty() && enough && !beaten {
             return list;
         }
         // On an allocation with gaps the grid keeps its order along every dimension.

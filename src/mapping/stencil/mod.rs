@@ -92,10 +92,12 @@ impl Mapper for Placed {
 }
 
 /// The best of all for the portfolio, with its name; the place of every vertex. `None` where the
-/// tasks are no grid or there are no nodes to fill.
+/// tasks are no grid or there are no nodes to fill, and with `boxes`, nested blocks that there are
+/// already, where no other shape could cut less.
 pub(super) fn best(
     prepared: &Prepared<'_, '_>,
     detected: Option<&GridShape>,
+    boxes: bool,
     budget: &Budget,
 ) -> Option<(&'static str, Vec<u32>)> {
     if prepared.graph.len() > OFFERED_UP_TO {
@@ -103,6 +105,9 @@ pub(super) fn best(
     }
     let points = Points::new(prepared, detected)?;
     let (rooms, over) = rooms(prepared, points.len())?;
+    if boxes && nodecart::ideal(&points, &rooms) {
+        return None;
+    }
     let (_, name, place_of) = DECOMPOSITIONS
         .iter()
         .filter_map(|decomposition| {

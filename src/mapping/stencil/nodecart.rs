@@ -9,7 +9,28 @@
 use super::decomposition::Decomposition;
 use super::points::Points;
 use super::rooms::Room;
+use super::strips::sides;
 use crate::mapping::geometric::divisors;
+
+/// Blocks that cut this much more than the ideal ones are good enough.
+const GOOD: f64 = 1.02;
+
+/// Whether blocks of the node size cut about as little as boxes of any sides could, so that no other
+/// placement need be tried.
+pub(super) fn ideal(points: &Points, rooms: &[Room]) -> bool {
+    let size = rooms.first().map_or(0, |room| room.places.len());
+    let cut = |sides: &[f64]| -> f64 {
+        let open = (0..sides.len()).filter(|&k| sides[k] < points.shape.dims[k] as f64);
+        open.map(|k| points.crossing[k] / sides[k]).sum()
+    };
+    let blocks = divisors(&points.shape.dims, size).into_iter().map(|sides| {
+        let sides: Vec<f64> = sides.into_iter().map(|side| side as f64).collect();
+        cut(&sides)
+    });
+    let least = cut(&sides(points, size as f64));
+    rooms.iter().all(|room| room.places.len() == size)
+        && blocks.min_by(f64::total_cmp).is_some_and(|blocks| blocks <= GOOD * least)
+}
 
 /// See the module.
 pub(super) struct NodeCart;

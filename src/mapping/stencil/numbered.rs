@@ -7,7 +7,6 @@
 
 use super::TaskGrid;
 use crate::mapping::work::Csr;
-use std::collections::HashMap;
 
 /// A stencil has no more different steps than this.
 const STEPS: usize = 96;
@@ -18,22 +17,20 @@ const DIMENSIONS: usize = 4;
 pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<TaskGrid> {
     let n = graph.len();
     // By step: weight, and number of arcs.
-    let mut kinds: HashMap<u32, (i128, usize)> = HashMap::new();
+    let mut kinds = vec![(0i128, 0usize); n];
     let mut all = 0i128;
     for v in 0..n {
         for (t, w) in graph.arcs(v) {
             let step = number(v).abs_diff(number(t));
-            let kind = kinds.entry(step).or_default();
+            let kind = &mut kinds[step as usize];
             *kind = (kind.0 + i128::from(w), kind.1 + 1);
             all += i128::from(w);
-            if kinds.len() > 16 * STEPS {
-                return None;
-            }
         }
     }
     // Light traffic across the grid, of collectives, does not count.
-    let mut steps: Vec<(u32, (i128, usize))> =
-        kinds.iter().map(|(&step, &kind)| (step, kind)).collect();
+    let used = |&(_, &(_, arcs)): &(usize, &(i128, usize))| arcs > 0;
+    let mut steps: Vec<(usize, (i128, usize))> =
+        kinds.iter().enumerate().filter(used).map(|(step, &kind)| (step, kind)).collect();
     steps.sort_unstable_by_key(|&(step, (weight, _))| (-weight, step));
     let mut kept = 0i128;
     let enough = steps.iter().position(|&(_, (weight, _))| {
@@ -47,7 +44,7 @@ pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<T
     // Strides: each divides the next one, and the last one divides the number of tasks.
     let mut strides = vec![1usize];
     let mut sorted: Vec<(usize, usize)> =
-        steps.iter().map(|&(step, (_, arcs))| (step as usize, arcs)).collect();
+        steps.iter().map(|&(step, (_, arcs))| (step, arcs)).collect();
     sorted.sort_unstable();
     for &(step, arcs) in &sorted {
         let last = strides[strides.len() - 1];
@@ -68,8 +65,8 @@ pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<T
     let wrap: Vec<bool> = (0..dims.len())
         .map(|k| {
             let stride: usize = dims[k + 1..].iter().product();
-            let border = (stride * (dims[k] - 1)) as u32;
-            kinds.get(&border).is_some_and(|&(_, arcs)| arcs * dims[k] >= 2 * n)
+            let border = stride * (dims[k] - 1);
+            kinds.get(border).is_some_and(|&(_, arcs)| arcs * dims[k] >= 2 * n)
         })
         .collect();
     TaskGrid::new(&dims, &wrap)

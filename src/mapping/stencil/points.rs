@@ -8,9 +8,8 @@ use super::TaskGrid;
 use super::numbered::by_numbers;
 use crate::mapping::geometric::{GridShape, inner_weight};
 use crate::mapping::portfolio::Prepared;
-use std::collections::HashMap;
 
-/// More kinds of edges than this belong to no stencil; what comes after is not looked at.
+/// More kinds of edges than this belong to no stencil; those of the longest steps are left out.
 const KINDS: usize = 4096;
 
 /// A grid of tasks with its stencil.
@@ -61,8 +60,8 @@ impl Points {
             point_of[v as usize] = point as u32;
         }
         let dims = self.shape.dims.clone();
-        let mut kinds: HashMap<Vec<usize>, f64> = HashMap::new();
-        let mut steps = vec![0usize; dims.len()];
+        // By steps, which are a point's number themselves.
+        let mut weight_of = vec![0.0f64; self.vertex_at.len()];
         for &v in &self.vertex_at {
             let from = point_of[v as usize] as usize;
             for (t, w) in prepared.graph.arcs(v as usize) {
@@ -70,22 +69,23 @@ impl Points {
                 if t < v as usize || to == u32::MAX as usize {
                     continue;
                 }
-                let (mut a, mut b) = (from, to);
-                for k in (0..dims.len()).rev() {
-                    let apart = (a % dims[k]).abs_diff(b % dims[k]);
-                    steps[k] = if self.shape.wrap[k] { apart.min(dims[k] - apart) } else { apart };
-                    (a, b) = (a / dims[k], b / dims[k]);
+                let (mut a, mut b, mut stride, mut kind) = (from, to, 1, 0);
+                for (&length, &wrap) in dims.iter().zip(&self.shape.wrap).rev() {
+                    let apart = (a % length).abs_diff(b % length);
+                    kind += stride * if wrap { apart.min(length - apart) } else { apart };
+                    (a, b, stride) = (a / length, b / length, stride * length);
                 }
-                if let Some(weight) = kinds.get_mut(&steps) {
-                    *weight += w as f64;
-                } else if kinds.len() < KINDS {
-                    kinds.insert(steps.clone(), w as f64);
-                }
+                weight_of[kind] += w as f64;
             }
         }
-        // In a fixed order, so that sums are the same in every run.
-        self.offsets = kinds.into_iter().collect();
-        self.offsets.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let kinds = weight_of.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+        self.offsets = kinds
+            .take(KINDS)
+            .map(|(kind, &weight)| {
+                let steps = |k: usize| self.coordinate(kind as u32, k);
+                ((0..dims.len()).map(steps).collect(), weight)
+            })
+            .collect();
         for (k, crossing) in self.crossing.iter_mut().enumerate() {
             let sum: f64 = self.offsets.iter().map(|(steps, w)| steps[k] as f64 * w).sum();
             *crossing = sum / self.vertex_at.len().max(1) as f64;

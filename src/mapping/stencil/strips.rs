@@ -40,7 +40,7 @@ impl Decomposition for Strips {
 
 /// Sides of the box of `size` points that cuts the least: in proportion to what crosses each
 /// dimension, at least 1 and at most the grid's.
-fn sides(points: &Points, size: f64) -> Vec<f64> {
+pub(super) fn sides(points: &Points, size: f64) -> Vec<f64> {
     let dims = &points.shape.dims;
     let mut sides: Vec<Option<f64>> = vec![None; dims.len()];
     loop {

@@ -204,6 +204,37 @@ mod tests {
         }
     }
 
+    /// Nothing is measured: the neighbours of the grid count alike, on nodes of eight and four that
+    /// the launcher dealt out in turn.
+    #[test]
+    fn a_grid_with_nothing_measured_is_cut_where_it_is_narrow() {
+        use crate::rerank::shape::Shape;
+        let shape = Shape::cartesian(vec![2, 6], vec![0, 0], 12).unwrap();
+        let reports: Vec<Report> = (0..12u32)
+            .map(|rank| Report {
+                process: rank,
+                task: rank,
+                edges: shape.edges(rank as usize),
+                sent: Vec::new(),
+            })
+            .collect();
+        let slots = [0, 8, 1, 9, 2, 10, 3, 11, 4, 5, 6, 7];
+        let settings = Settings {
+            topology: Some("tree:8:2@1:10".into()),
+            slots: Some(rw::options::Slots::List(slots.to_vec())),
+            ..Settings::default()
+        };
+        let facts = Facts { size: 12, ..facts(How::Map) };
+        let weights = Weights::Unknown;
+        let answer = order(&facts, &settings, &reports, weights, 12, None, shape.grid());
+        let order = answer.unwrap().0.unwrap();
+        let node = |rank: u32| slots[order[rank as usize] as usize] / 8;
+        let across =
+            (0..12u32).flat_map(|r| shape.edges(r as usize).into_iter().map(move |e| (r, e.0)));
+        assert_eq!(across.filter(|&(a, b)| node(a) != node(b)).count(), 4, "{order:?}");
+        assert_eq!(order[0], 0, "fixed");
+    }
+
     #[test]
     fn a_small_gain_changes_nothing() {
         let (reports, mut settings) = pairs();

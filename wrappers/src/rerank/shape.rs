@@ -128,6 +128,14 @@ mod tests {
     }
 
     #[test]
+    fn grids_are_passed_on_without_extents_of_one() {
+        let shape = grid(&[3, 1, 4], &[1, 1, 0], 12).unwrap();
+        assert_eq!(shape.grid(), TaskGrid::new(&[3, 4], &[true, false]));
+        assert_eq!(grid(&[1], &[0], 12).unwrap().grid(), None);
+        assert_eq!(Shape::graph(vec![1, 2], vec![1, 0], 3).unwrap().grid(), None);
+    }
+
+    #[test]
     fn edges_are_mutual() {
         for periods in [[0, 0, 0], [1, 0, 1], [1, 1, 1]] {
             let shape = grid(&[2, 3, 4], &periods, 24).unwrap();
