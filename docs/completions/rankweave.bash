@@ -198,7 +198,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --allow --deny --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --spill --flush --flush-signal --allow --deny --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -237,6 +237,10 @@ _rankweave() {
                     return 0
                     ;;
                 --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --searchers)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -628,7 +632,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --collectives --spill --flush --flush-signal --allow --deny --verbose --dry-run --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --spill --flush --flush-signal --allow --deny --verbose --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -667,6 +671,10 @@ _rankweave() {
                     return 0
                     ;;
                 --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --searchers)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -56,6 +56,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'Wi
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
@@ -65,7 +66,7 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
@@ -245,6 +246,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
@@ -254,7 +256,7 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions as well' -r -f -a "0\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s v -d 'The same as --verbose; -vv as --verbose=2'

@@ -12,7 +12,7 @@ pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use parts::{Found, Network, Part};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};
+use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::{CommMatrix, Graph};
 use crate::metrics;
 use crate::topology::Topology;
@@ -29,6 +29,8 @@ pub struct Options {
     pub seed: u64,
     /// Wall time the mapping may take.
     pub time_limit: Duration,
+    /// The grid that the tasks are points of, where the program said so.
+    pub grid: Option<TaskGrid>,
 }
 
 impl Default for Options {
@@ -38,6 +40,7 @@ impl Default for Options {
             min_gain_percent: 3.0,
             seed: 1,
             time_limit: Duration::from_secs(10),
+            grid: None,
         }
     }
 }
@@ -78,7 +81,8 @@ pub fn decide(
     let mut builder = Problem::builder(&graph, topology)
         .slots(slot_of_process)
         .seed(options.seed)
-        .preset(preset_for(tasks));
+        .preset(preset_for(tasks))
+        .task_grid(options.grid.clone());
     for &task in &options.fixed {
         builder = builder.fix(task, slot_of_process[task as usize]);
     }
