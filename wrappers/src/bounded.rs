@@ -167,12 +167,13 @@ mod tests {
     #[test]
     fn answers_come_back() {
         assert_eq!(run(LONG, || Some(7)), Ok(7));
-        assert_eq!(run::<i32>(LONG, || None), Err(Failure::NoAnswer));
+        assert_eq!(run(LONG, || None::<i32>), Err(Failure::NoAnswer));
     }
 
     #[test]
     fn a_panic_is_an_answer_with_its_place() {
-        let Err(Failure::Panic(place)) = run::<()>(LONG, || panic!("on purpose")) else {
+        let Err(Failure::Panic(place)) = run(LONG, || -> Option<()> { panic!("on purpose") })
+        else {
             panic!("not seen as one");
         };
         assert!(place.contains("bounded.rs"), "{place}");
