@@ -103,6 +103,12 @@ fn rows(arguments: &Arguments) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+fn number(from: &mut impl Read) -> Result<usize, Failure> {
+    let mut bytes = [0; 8];
+    from.read_exact(&mut bytes)?;
+    Ok(usize::try_from(u64::from_le_bytes(bytes))?)
+}
+
 /// The rows as they come in.
 fn gather(arguments: &Arguments) -> Result<Collected, Failure> {
     let mut child = Command::new(std::env::current_exe()?)
@@ -110,17 +116,11 @@ fn gather(arguments: &Arguments) -> Result<Collected, Failure> {
         .stdout(Stdio::piped())
         .spawn()?;
     let mut from = child.stdout.take().ok_or("no pipe")?;
-    let mut number = || -> Result<(usize, _), Failure> {
-        let mut bytes = [0; 8];
-        from.read_exact(&mut bytes)?;
-        Ok((u64::from_le_bytes(bytes) as usize, &mut from))
-    };
-    let tasks = number()?.0;
+    let tasks = number(&mut from)?;
     let mut collected = Collected::new(tasks);
     let mut buffer = Vec::new();
     for task in 0..tasks {
-        let (length, from) = number()?;
-        buffer.resize(length, 0);
+        buffer.resize(number(&mut from)?, 0);
         from.read_exact(&mut buffer)?;
         let (sent, fetched): Rows = postcard::from_bytes(&buffer)?;
         collected.add(task, &sent, &fetched);

@@ -60,7 +60,15 @@ enum Word {
 /// How far rank 0 gets by itself.
 enum Stage {
     Done(Vec<u32>),
-    Shared { question: Question, call: Call, network: Arc<Network>, asked: KeptOrder },
+    Shared(Box<Shared>),
+}
+
+/// A search that others help with.
+struct Shared {
+    question: Question,
+    call: Call,
+    network: Arc<Network>,
+    asked: KeptOrder,
 }
 
 /// The process of each task in this launch; empty to leave all as they are. Collective over `job`;
@@ -79,7 +87,8 @@ pub fn find<A: Abi>(
     let stage = stage.unwrap_or(Stage::Done(Vec::new()));
     match stage {
         Stage::Done(order) => say(job, order),
-        Stage::Shared { question, call, network, asked } => {
+        Stage::Shared(shared) => {
+            let Shared { question, call, network, asked } = *shared;
             let mut word = gather::encode(&Word::Search(call.clone())).unwrap_or_default();
             if !job.broadcast(&mut word) {
                 return Vec::new();
@@ -88,7 +97,7 @@ pub fn find<A: Abi>(
             let order = guarded(|| {
                 let answer = portfolio::lead(job, &call, network.clone(), topology, slots);
                 clock.step("search");
-                Some(shared(keeper, &question, network.graph(), answer, asked))
+                Some(conclude(keeper, &question, network.graph(), answer, asked))
             });
             say(job, order.unwrap_or_default())
         }
@@ -163,7 +172,8 @@ fn begin(
             // The graph is all that is needed from here on.
             question.matrix = CommMatrix::empty(0);
             clock.step("affinity");
-            return Stage::Shared { question, call, network: Arc::new(network), asked };
+            let network = Arc::new(network);
+            return Stage::Shared(Box::new(Shared { question, call, network, asked }));
         }
     }
     let pairs = rw::matrix::Kind::ALL.map(|kind| question.matrix.layer(kind).pairs());
@@ -193,7 +203,7 @@ fn begin(
 }
 
 /// What comes of a shared search.
-fn shared(
+fn conclude(
     keeper: &mut Keeper,
     question: &Question,
     graph: &rw::matrix::Graph,
