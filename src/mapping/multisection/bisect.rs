@@ -253,6 +253,9 @@ impl Bisector {
     }
 
     fn first(&mut self, graph: &Csr, limits: FmLimits, rng: &mut Rng) -> Bisection {
+        if let Some(b) = self.fm.first(graph, limits, self.effort.growings, rng) {
+            return b;
+        }
         let mut best: Option<((i64, i64), Bisection)> = None;
         for _ in 0..self.effort.growings.max(1) {
             let mut b = grow(graph, limits.target, &mut self.queue, rng);
