@@ -7,8 +7,8 @@ use crate::mapping::work::{Csr, roomy};
 pub(crate) struct Contractor {
     start: Vec<u32>,
     members: Vec<u32>,
-    /// The row at hand: its neighbours and their weights.
-    row: (Vec<u32>, Vec<i64>),
+    /// The row at hand: neighbours and weights; the first is the cluster itself.
+    row: Vec<(u32, i64)>,
     /// Where a cluster was last put, counted over all rows; positions before the row at hand are no
     /// longer valid, so that nothing needs to be cleared from row to row.
     seen: Vec<u32>,
@@ -21,7 +21,7 @@ impl Contractor {
         self.seen.clear();
         self.seen.resize(clusters, 0);
         let seen = &mut self.seen[..];
-        let (row_targets, row_weights) = &mut self.row;
+        let row = &mut self.row;
         let room = graph.targets.len() / 2;
         let mut coarse = Csr {
             offsets: roomy(clusters + 1),
@@ -36,31 +36,35 @@ impl Contractor {
         for c in 0..clusters {
             let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
             let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
-            if row_targets.len() <= most {
-                row_targets.resize(2 * most, 0);
-                row_weights.resize(2 * most, 0);
+            if row.len() <= most {
+                row.resize(2 * most, (0, 0));
             }
-            let (row_targets, row_weights) = (&mut row_targets[..], &mut row_weights[..]);
+            let row = &mut row[..];
+            if begin > u32::MAX / 2 {
+                seen.fill(0);
+                begin = 1;
+            }
             seen[c] = begin;
+            row[0] = (c as u32, 0);
             let mut length = 1u32;
             let mut size = 0;
             for &v in members {
                 size += graph.sizes[v as usize];
                 for (t, w) in graph.arcs(v as usize) {
                     let d = cluster_of[t];
-                    let at = seen[d as usize].wrapping_sub(begin);
+                    let put = &mut seen[d as usize];
                     // Whether two edges meet is as good as random: no branch on it.
-                    let new = (at >= length) | (seen[d as usize] < begin);
-                    let at = if new { length } else { at };
-                    let before = if new { 0 } else { row_weights[at as usize] };
-                    row_targets[at as usize] = d;
-                    row_weights[at as usize] = before + w;
-                    seen[d as usize] = begin + at;
-                    length += u32::from(new);
+                    let at = put.wrapping_sub(begin).min(length);
+                    *put = begin + at;
+                    let cell = &mut row[at as usize];
+                    let known = at < length;
+                    *cell = (d, (cell.1 & -i64::from(known)) + w);
+                    length += u32::from(!known);
                 }
             }
-            coarse.targets.extend_from_slice(&row_targets[1..length as usize]);
-            coarse.weights.extend_from_slice(&row_weights[1..length as usize]);
+            let row = &row[1..length as usize];
+            coarse.targets.extend(row.iter().map(|&(d, _)| d));
+            coarse.weights.extend(row.iter().map(|&(_, w)| w));
             coarse.sizes.push(size);
             coarse.offsets.push(coarse.targets.len() as u32);
             begin += length;
