@@ -8,7 +8,7 @@
 use rankweave::mapping::{Budget, Objective, Problem, by_name, registry};
 use rankweave::matrix::{Graph, SparseMatrix, Traffic, synthetic::pattern};
 use rankweave::metrics::{Evaluation, evaluate};
-use rankweave::topology::{Topology, parse};
+use rankweave::topology::{Topology, Tree, parse};
 
 /// CPU seconds that this process has used.
 fn cpu_seconds() -> f64 {
@@ -37,6 +37,7 @@ struct Row {
     evaluation: Evaluation,
     seconds: f64,
     swaps: String,
+    slots: Vec<usize>,
 }
 
 fn run(graph: &Graph, topology: &dyn Topology, slots: Option<&[usize]>, name: &str) -> Option<Row> {
@@ -54,6 +55,7 @@ fn run(graph: &Graph, topology: &dyn Topology, slots: Option<&[usize]>, name: &s
         evaluation: evaluate(&matrix(graph), topology, &outcome.slot_of_task).ok()?,
         seconds,
         swaps: swaps.map_or(String::new(), |d| d.1.clone()),
+        slots: outcome.slot_of_task,
     })
 }
 
@@ -229,6 +231,9 @@ fn main() {
         dense(1000, "fattree:24:60:60", &["packed", "treematch", "topomatch"]);
         dense(10_000, "fattree:24:60:60", &["packed", "treematch", "topomatch"]);
     }
+    if part("stencils") {
+        stencils();
+    }
     if part("libtopomap") {
         let all = ["random", "libtopomap-greedy", "libtopomap-rb", "libtopomap-rcm"];
         rows("libtopomap", ("rgg:1024", "torus:8x8x16"), None, &all);
@@ -285,6 +290,105 @@ fn congestion(job: &str, machine: [usize; 3], seed: u64) {
             mc.0, mc.2, by_mc.0, by_mc.3, mmc.1, mmc.2, by_mmc.1, by_mmc.3
         );
     }
+}
+
+/// The placements of grids on nodes with the stencils of CLUSTER 2020, section VI: edges between nodes
+/// in all, those of the node with the most, and seconds.
+fn stencils() {
+    println!(
+        "stencils | stencil | grid | nodes | algorithm | edges between nodes | worst node | CPU s"
+    );
+    let mixed: Vec<usize> = (0..50).map(|k| [40, 48, 56, 48][k % 4]).collect();
+    let mixed: Vec<usize> = mixed[..49].iter().copied().chain([2400 - sum(&mixed[..49])]).collect();
+    let machines: [(&[usize], &str, Vec<usize>); 6] = [
+        (&[50, 48], "50 x 48", vec![48; 50]),
+        (&[75, 64], "100 x 48", vec![48; 100]),
+        (&[50, 48], "50 of 40 to 56", mixed),
+        (&[60, 40], "30 x 24 and 35 x 48", [vec![24; 30], vec![48; 35]].concat()),
+        (&[16, 15, 10], "50 x 48", vec![48; 50]),
+        (&[20, 16, 15], "100 x 48", vec![48; 100]),
+    ];
+    let names = ["grid-rows", "nodecart", "hyperplane", "kd-tree", "stencil-strips", "auto"];
+    for (dims, nodes, sizes) in &machines {
+        for kind in ["nearest", "nearest and diagonal", "hops", "component"] {
+            let graph = steps(dims, kind);
+            let paths: Vec<Vec<u32>> =
+                (0u32..).zip(sizes).flat_map(|(node, &size)| vec![vec![node]; size]).collect();
+            let Some(tree) = Tree::from_paths(&paths, &[10, 1]) else { continue };
+            let grid: Vec<String> = dims.iter().map(usize::to_string).collect();
+            let start = format!("stencils | {kind} | {} | {nodes}", grid.join("x"));
+            for name in names {
+                let Some(row) = run(&graph, &tree, None, name) else {
+                    println!("{start} | {name} | does not apply");
+                    continue;
+                };
+                let (all, worst) = between(&graph, &tree, &row.slots);
+                println!("{start} | {name} | {all} | {worst} | {:.3}", row.seconds);
+            }
+        }
+    }
+}
+
+fn sum(sizes: &[usize]) -> usize {
+    sizes.iter().sum()
+}
+
+/// A stencil on an open grid in row-major order, every edge with weight 1.
+fn steps(dims: &[usize], kind: &str) -> Graph {
+    let d = dims.len();
+    let mut offsets: Vec<Vec<i64>> = vec![vec![]];
+    for _ in dims {
+        let longer =
+            |o: &Vec<i64>| (-1..=1).map(|s| [o.as_slice(), &[s]].concat()).collect::<Vec<_>>();
+        offsets = offsets.iter().flat_map(longer).collect();
+    }
+    offsets.retain(|o| o.iter().find(|&&s| s != 0) == Some(&1));
+    let on_axis = |o: &Vec<i64>| o.iter().filter(|&&s| s != 0).count() == 1;
+    let along =
+        |k: usize, by: i64| (0..d).map(|j| if j == k { by } else { 0 }).collect::<Vec<i64>>();
+    match kind {
+        "nearest" => offsets.retain(on_axis),
+        "hops" => {
+            offsets.retain(on_axis);
+            offsets.extend([along(0, 2), along(0, 3)]);
+        }
+        // All dimensions but the last one.
+        "component" => offsets = (0..d - 1).map(|k| along(k, 1)).collect(),
+        _ => {}
+    }
+    let n: usize = dims.iter().product();
+    let mut edges = Vec::new();
+    for v in 0..n {
+        for offset in &offsets {
+            let mut rest = v;
+            let mut stride = 1;
+            let mut to = Some(0i64);
+            for (&length, &step) in dims.iter().zip(offset).rev() {
+                let x = (rest % length) as i64 + step;
+                rest /= length;
+                let inside = (0..length as i64).contains(&x);
+                to = to.filter(|_| inside).map(|t| t + x * stride);
+                stride *= length as i64;
+            }
+            edges.extend(to.map(|to| (v as u32, to as u32, 1)));
+        }
+    }
+    Graph::from_edges(n, &edges)
+}
+
+/// Weight of the edges between nodes, and of those of the node with the most.
+fn between(graph: &Graph, topology: &dyn Topology, slots: &[usize]) -> (u64, u64) {
+    let mut of_node = std::collections::BTreeMap::new();
+    for v in 0..graph.vertices() {
+        for (t, w) in graph.arcs(v) {
+            let node = topology.node_of(slots[v]);
+            if node != topology.node_of(slots[t as usize]) {
+                *of_node.entry(node).or_insert(0) += w;
+            }
+        }
+    }
+    let all: u64 = of_node.values().sum();
+    (all / 2, of_node.values().copied().max().unwrap_or(0))
 }
 
 /// A uniform random matrix of the given order, as the TopoMatch paper maps them.

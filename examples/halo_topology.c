@@ -1,8 +1,8 @@
-/* Halo exchange of a periodic 3-D grid whose x faces have many times the bytes of the others, on a
+/* Halo exchange of a periodic 3-D grid whose x faces have 8 times (or `factor`) the bytes of the others, on a
  * communicator that MPI may number as it likes (`reorder`).
  *
  *     mpicc -O2 -o halo_topology halo_topology.c
- *     mpirun -n 16 ./halo_topology HOW PX PY PZ [steps]
+ *     mpirun -n 16 ./halo_topology HOW PX PY PZ [steps [factor]]
  *
  * HOW says what the exchange uses:
  *   world    MPI_COMM_WORLD and its ranks as they are
@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AXES = 3, FACES = 2 * AXES, HEAVY = 8 * 32768, LIGHT = 32768 };
+enum { AXES = 3, FACES = 2 * AXES, FACTOR = 8, LIGHT = 32768, HEAVY = FACTOR * LIGHT };
 
-static int grid[AXES];
+static int grid[AXES], factor = FACTOR;
 static char *out, *in;
 
 /* The rank at the other side of a face. */
@@ -33,7 +33,7 @@ static int neighbour(int rank, int face)
     return (at[0] * grid[1] + at[1]) * grid[2] + at[2];
 }
 
-static int bytes_of(int face) { return face / 2 == 0 ? HEAVY : LIGHT; }
+static int bytes_of(int face) { return face / 2 == 0 ? factor * LIGHT : LIGHT; }
 
 static void step(MPI_Comm comm, int rank)
 {
@@ -64,9 +64,11 @@ int main(int argc, char **argv)
     for (int axis = 0; axis < AXES; axis++)
         grid[axis] = argc > 2 + axis ? atoi(argv[2 + axis]) : 0;
     const int steps = argc > 5 ? atoi(argv[5]) : 20;
-    if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1 || grid[0] * grid[1] * grid[2] != ranks) {
+    if (argc > 6)
+        factor = atoi(argv[6]);
+    if (factor < 1 || factor > FACTOR || grid[0] < 1 || grid[1] < 1 || grid[2] < 1 || grid[0] * grid[1] * grid[2] != ranks) {
         if (world == 0)
-            fprintf(stderr, "usage: mpirun -n PX*PY*PZ halo_topology HOW PX PY PZ [steps]\n");
+            fprintf(stderr, "usage: mpirun -n PX*PY*PZ halo_topology HOW PX PY PZ [steps [1..8]]\n");
         MPI_Finalize();
         return 2;
     }

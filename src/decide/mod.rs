@@ -10,7 +10,7 @@ mod wording;
 pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};
+use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::CommMatrix;
 use crate::metrics;
 use crate::topology::Topology;
@@ -27,6 +27,8 @@ pub struct Options {
     pub seed: u64,
     /// Wall time the mapping may take.
     pub time_limit: Duration,
+    /// The grid that the tasks are points of, where the program said so.
+    pub grid: Option<TaskGrid>,
 }
 
 impl Default for Options {
@@ -36,6 +38,7 @@ impl Default for Options {
             min_gain_percent: 3.0,
             seed: 1,
             time_limit: Duration::from_secs(10),
+            grid: None,
         }
     }
 }
@@ -79,8 +82,11 @@ pub fn decide(
     let graph = matrix.affinity();
     // Jobs of this size wait for the answer inside MPI_Init.
     let preset = if tasks > LARGE { Preset::Fast } else { Preset::Default };
-    let mut builder =
-        Problem::builder(&graph, topology).slots(slot_of_process).seed(options.seed).preset(preset);
+    let mut builder = Problem::builder(&graph, topology)
+        .slots(slot_of_process)
+        .seed(options.seed)
+        .preset(preset)
+        .task_grid(options.grid.clone());
     for &task in &options.fixed {
         let Some(&slot) = slot_of_process.get(task as usize) else {
             return Err(Error::new(

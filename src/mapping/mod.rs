@@ -23,6 +23,7 @@ mod problem;
 mod refinement;
 mod registry;
 mod remap;
+mod stencil;
 mod work;
 
 pub use balance::{Balanced, Loads, Rebalanced, map_with_loads, remap_with_loads};
@@ -36,6 +37,7 @@ pub use preset::Preset;
 pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
+pub use stencil::TaskGrid;
 
 use crate::error::Result;
 

@@ -3,7 +3,7 @@
 //! Slots that may take several tasks are unrolled into *places*, one for each task a slot can take,
 //! so that every algorithm only ever sees "at most one task per place".
 
-use super::{Objective, Preset};
+use super::{Objective, Preset, TaskGrid};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::{Graph, SparseMatrix};
 use crate::topology::{Grid, Topology};
@@ -19,6 +19,7 @@ pub struct Problem<'a> {
     places: Vec<u32>,
     fixed: Vec<u32>,
     traffic: Option<&'a SparseMatrix>,
+    task_grid: Option<TaskGrid>,
     objective: Objective,
     preset: Preset,
     seed: u64,
@@ -34,6 +35,7 @@ impl<'a> Problem<'a> {
             capacities: None,
             fixed: Vec::new(),
             traffic: None,
+            task_grid: None,
             objective: Objective::default(),
             preset: Preset::default(),
             seed: 1,
@@ -86,6 +88,11 @@ impl<'a> Problem<'a> {
     /// The directed traffic that the graph is the affinity of, where it was given.
     pub fn traffic(&self) -> Option<&'a SparseMatrix> {
         self.traffic
+    }
+
+    /// The grid that the tasks are points of, where the program said so.
+    pub fn task_grid(&self) -> Option<&TaskGrid> {
+        self.task_grid.as_ref()
     }
 
     /// What to minimise.
@@ -179,6 +186,7 @@ pub struct ProblemBuilder<'a> {
     capacities: Option<Vec<u32>>,
     pub(super) fixed: Vec<(u32, usize)>,
     pub(super) traffic: Option<&'a SparseMatrix>,
+    task_grid: Option<TaskGrid>,
     pub(super) objective: Objective,
     pub(super) preset: Preset,
     pub(super) seed: u64,
@@ -214,6 +222,14 @@ impl<'a> ProblemBuilder<'a> {
         self
     }
 
+    /// The grid that the first tasks are points of, in row-major order: candidates that need one
+    /// then need not recognise it in the graph.
+    #[must_use]
+    pub fn task_grid(mut self, grid: Option<TaskGrid>) -> Self {
+        self.task_grid = grid;
+        self
+    }
+
     /// What to minimise.
     #[must_use]
     pub fn objective(mut self, objective: Objective) -> Self {
@@ -245,6 +261,13 @@ impl<'a> ProblemBuilder<'a> {
             return Err(bad(format!(
                 "traffic of {} tasks for a graph of {}",
                 traffic.tasks(),
+                self.graph.vertices()
+            )));
+        }
+        if let Some(grid) = self.task_grid.as_ref().filter(|g| g.points() > self.graph.vertices()) {
+            return Err(bad(format!(
+                "a grid of {} points for {} tasks",
+                grid.points(),
                 self.graph.vertices()
             )));
         }
@@ -315,6 +338,7 @@ impl<'a> ProblemBuilder<'a> {
             places,
             fixed,
             traffic: self.traffic,
+            task_grid: self.task_grid,
             objective: self.objective,
             preset: self.preset,
             seed: self.seed,

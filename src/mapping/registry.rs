@@ -1,12 +1,12 @@
 //! The one list of mapping algorithms.
 
-use super::{Auto, Identity, Mapper, papers};
+use super::{Auto, Identity, Mapper, papers, stencil};
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Vec<&'static dyn Mapper>> = LazyLock::new(|| {
     let own: [&'static dyn Mapper; 2] = [&Auto, &Identity];
-    [own.as_slice(), papers::ALL].concat()
+    [own.as_slice(), papers::ALL, stencil::ALL].concat()
 });
 
 /// All algorithms, the default first.

@@ -223,6 +223,7 @@ impl Settings {
             min_gain_percent: self.min_gain,
             seed: self.seed,
             time_limit: self.time_limit,
+            grid: None,
         }
     }
 }

@@ -99,6 +99,9 @@ def cases():
     found.append(Case("handles.c", sizes=(4,), timeout=120))
     found.append(Case("messages.c", stable=False))
     found.append(Case("f2c.c"))
+    found.append(Case("tool_variables.c", sizes=(4,), stable=False))
+    found.append(Case("launcher_rank.c"))
+    found.append(Case("launcher_rank.c", "again", sizes=(4,), light=True))
     found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
     found.append(Case("sendrecv_threads.c", sizes=(4,), light=True,
                       matrix=lambda np: expected.ring(np, 8, 4 * 2000)))
@@ -112,6 +115,8 @@ def cases():
     found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))
     found.append(Case("api.c", matrix=expected.api, sizes=(5,)))
     found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
+    long = bytes(i % 251 for i in range(20000))
+    found.append(Case("input.c", len(long), stdin=long))
     found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))
     found.append(Case("probes.c", sizes=(4,), light=True))

@@ -69,6 +69,9 @@ class Stack:
     # (bindings or None, kinds of communicator or None, rows, form or None for all, reason).
     unable_truth = ()
 
+    # Why this library may crash now and then by itself, or None.
+    unsteady = None
+
     def available(self):
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
 
@@ -248,6 +251,7 @@ class Mpich5Abi(Mpich5):
     """The same library through the ABI that MPI 5 standardizes."""
 
     name = "mpich5abi"
+    unable = {"f2c": "this header has no conversions to and from Fortran's handles"}
     compiler = os.path.join(Mpich5.prefix, "mpicc_abi")
     soname = "libmpi_abi.so.1"
 
@@ -260,6 +264,7 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    unsteady = "Intel MPI crashes now and then on topologies, without any tool, too"
     unable_truth = (
         (None, None, PERSISTENT, "again", "fails or crashes now and then"),
         (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",
@@ -275,6 +280,8 @@ class IntelMpi(Mpich):
     def environment(self):
         clean = super().environment()
         clean.update(I_MPI_ROOT=self.prefix, I_MPI_FABRICS="shm", I_MPI_PIN="off",
+                     # The processes outnumber the processors here: those that wait step aside.
+                     I_MPI_THREAD_YIELD="3",
                      LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
         return clean
 
@@ -313,6 +320,7 @@ class IntelMpiAbi(IntelMpi):
     """The same library through the ABI that MPI 5 standardizes."""
 
     name = "impiabi"
+    unable = {"f2c": "this header has no conversions to and from Fortran's handles"}
 
     def libraries(self):
         return [os.path.join(self.prefix, "lib", "libmpi_abi.so.1")]

@@ -12,8 +12,8 @@ use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, inside, library, message, record, rerank, slots,
-    world,
+    attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, record,
+    rerank, slots, stdin, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -353,6 +353,11 @@ fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
     }
     world::set_order(&plan.process_of_task);
     world::replace::<A>(Some(comm));
+    launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
+    guarded(|| {
+        stdin::forward(job, *plan.process_of_task.first()?);
+        Some(())
+    });
     true
 }
 
@@ -414,6 +419,17 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
+/// What rank 0 tells the others when it has their rows.
+#[derive(Debug, Clone, Copy)]
+enum News {
+    /// The files with the counters have to stay.
+    NotStored,
+    /// They are not needed any more.
+    Stored,
+    /// The places inside nodes are to be found together first; then there are other news.
+    LookRound,
+}
+
 fn finish<A: Abi>() -> Option<()> {
     let mut job = JOB.lock().take()?;
     let wall = job.started.elapsed();
@@ -451,33 +467,50 @@ fn finish<A: Abi>() -> Option<()> {
     comms::drop_all_caches();
     comms::stop();
 
-    if job.places.is_none() && job.plan.mode != plan::Mode::Reorder {
-        job.places = places::discover(&private);
-    }
-    let mine = gather::encode(&rows).unwrap_or_default();
-    drop(rows);
+    // Where the processes are is known already in a launch that reordered.
+    let spot = (job.plan.mode != plan::Mode::Reorder).then(places::Spot::mine);
+    let placeless = spot.is_some();
+    let mine = gather::encode(&(spot, rows)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = plan::Collected::new(private.size);
+    let mut spots = places::Spots::default();
     let whole = private.collect(&mine, |process, bytes| {
+        let (spot, rows) =
+            guarded(|| gather::decode::<(Option<places::Spot>, Rows)>(bytes)).unzip();
+        spots.add(spot.flatten().unwrap_or_default());
         let added = guarded(|| {
-            let (sent, fetched) = gather::decode::<Rows>(bytes)?;
-            collected.add(task_of_process.get(process).copied()?, &sent, &fetched);
+            let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
+            collected.add(task, &sent, &fetched);
             Some(())
         });
         collected.incomplete |= added.is_none();
     });
+    let mut news = [News::NotStored as u8];
+    if private.rank == 0 && placeless && whole {
+        job.places = if spots.need_topology() {
+            news = [News::LookRound as u8];
+            private.tell(&mut news);
+            places::discover(&private)
+        } else {
+            guarded(|| Some(spots.places()))
+        };
+    }
     // The counters of all stay on disk until the matrix is in the store.
-    let mut gathered = [1];
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;
-        gathered = [u8::from(!collected.incomplete)];
+        news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.keep(&job.plan, job.places.take(), collected, wall);
             Some(())
         });
     }
-    if private.tell(&mut gathered) && gathered == [1] {
+    let mut told = private.tell(&mut news);
+    if private.rank != 0 && told && news == [News::LookRound as u8] {
+        places::discover(&private);
+        told = private.tell(&mut news);
+    }
+    if told && news == [News::Stored as u8] {
         crate::spill_job::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.
@@ -485,6 +518,7 @@ fn finish<A: Abi>() -> Option<()> {
         crate::special::free::<A>(comm);
     }
     world::replace::<A>(None);
+    launcher_rank::restore();
     slots::set_level(slots::Level::Off);
     crate::special::free::<A>(private.comm);
     Some(())

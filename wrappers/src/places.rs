@@ -5,6 +5,7 @@ use crate::abi::Abi;
 use crate::gather::Private;
 use rw::topology::{CpuSet, Machine, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Places of all processes, by launcher rank.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +33,57 @@ struct Node {
     levels: Vec<String>,
     /// Launcher rank and path of every process of the node.
     paths: Vec<(u32, Vec<u32>)>,
+}
+
+/// What a process knows of its place without asking anybody.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// A number that the processes of a node have in common, and no others.
+    node: u64,
+    name: String,
+    /// The PUs it may run on, as words of a bit mask.
+    pus: Vec<u64>,
+}
+
+impl Spot {
+    /// This process's own.
+    pub fn mine() -> Spot {
+        Spot { node: node_identity(), name: host_name(), pus: affinity() }
+    }
+}
+
+/// The spots of all processes, seen one after the other by rank.
+#[derive(Debug, Default)]
+pub struct Spots {
+    leaders: HashMap<u64, (u32, Vec<u64>)>,
+    reports: Vec<Report>,
+    /// Processes of one node differ in where they may run.
+    bound: bool,
+}
+
+impl Spots {
+    /// The next process's spot.
+    pub fn add(&mut self, spot: Spot) {
+        let rank = self.reports.len() as u32;
+        let (leader, pus) = self.leaders.entry(spot.node).or_insert((rank, Vec::new()));
+        let first = *leader == rank;
+        if first {
+            pus.clone_from(&spot.pus);
+        }
+        self.bound |= *pus != spot.pus;
+        let node = first.then(|| Node { name: spot.name, ..Node::default() });
+        self.reports.push(Report { leader: *leader, node });
+    }
+
+    /// Whether the places inside nodes can only be told by [`discover`].
+    pub fn need_topology(&self) -> bool {
+        self.bound
+    }
+
+    /// The places where all processes of a node may run on the same PUs.
+    pub fn places(&self) -> Places {
+        assemble(&self.reports)
+    }
 }
 
 /// Finds the places; collective over `job`. On rank 0 the places, elsewhere `None`.
@@ -68,7 +120,7 @@ fn node_of<A: Abi>(job: &Private<A>) -> Option<Vec<u32>> {
 }
 
 /// A number that the processes of a node have in common, and no others.
-fn node_identity() -> u64 {
+pub fn node_identity() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let name = host_name();
     // FNV-1a, 64 bits.
@@ -189,4 +241,36 @@ fn assemble(reports: &[Report]) -> Places {
     places.level_names.insert(0, "node".into());
     places.level_costs = costs::of_levels(&places.level_names);
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spot(node: u64, pus: u64) -> Spot {
+        Spot { node, name: format!("node{node}"), pus: vec![pus] }
+    }
+
+    #[test]
+    fn spots_tell_the_nodes_of_processes_that_are_not_bound() {
+        let mut spots = Spots::default();
+        for spot in [spot(7, 3), spot(5, 15), spot(7, 3), spot(5, 15)] {
+            spots.add(spot);
+        }
+        assert!(!spots.need_topology(), "nodes may differ");
+        let places = spots.places();
+        assert_eq!(places.node_of_process, [0, 1, 0, 1]);
+        assert_eq!(places.node_names, ["node7", "node5"]);
+        assert_eq!(places.level_names, ["node"]);
+        assert!(places.place_of_process.iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn spots_of_bound_processes_need_the_topology() {
+        let mut spots = Spots::default();
+        spots.add(spot(7, 1));
+        assert!(!spots.need_topology());
+        spots.add(spot(7, 2));
+        assert!(spots.need_topology());
+    }
 }

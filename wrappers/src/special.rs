@@ -12,6 +12,7 @@ pub use crate::rerank::entries::{
 };
 pub use crate::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::slots;
+pub use crate::tools::{tool_cvar_handle_alloc, tool_event_handle_alloc, tool_pvar_handle_alloc};
 use crate::world::{effective, replacement};
 use libc::{c_char, c_int, c_void};
 

@@ -2,7 +2,7 @@
 
 use crate::abi::{Abi, Handle};
 use crate::pmpi::pmpi;
-use libc::c_int;
+use libc::{c_int, c_void};
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -88,4 +88,10 @@ pub fn replace<A: Abi>(comm: Option<A::Comm>) {
 /// Address of the replacement's Fortran handle, if the world is replaced.
 pub fn replacement_in_fortran() -> Option<*mut c_int> {
     (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(IN_FORTRAN.as_ptr())
+}
+
+/// Address at which the replacement's handle stands, if the world is replaced. Handles smaller than 64
+/// bits are its first bytes (x86-64).
+pub fn replacement_in_place() -> Option<*mut c_void> {
+    (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(REPLACEMENT.as_ptr().cast())
 }

@@ -115,7 +115,13 @@ fn inside(step: usize, length: usize, wrap: bool, width: usize) -> f64 {
     kept as f64 / pairs.max(1) as f64
 }
 
-fn inner_weight(shape: &GridShape, offsets: &[(Vec<usize>, f64)], sides: &[usize]) -> f64 {
+/// Weight of the edges that stay inside if the grid is cut into boxes of these sides, from the
+/// weight of all edges by their steps.
+pub(crate) fn inner_weight(
+    shape: &GridShape,
+    offsets: &[(Vec<usize>, f64)],
+    sides: &[usize],
+) -> f64 {
     offsets
         .iter()
         .map(|(steps, w)| {
@@ -128,7 +134,7 @@ fn inner_weight(shape: &GridShape, offsets: &[(Vec<usize>, f64)], sides: &[usize
 }
 
 /// All boxes of `volume` whose sides divide `outer`.
-fn divisors(outer: &[usize], volume: usize) -> Vec<Vec<usize>> {
+pub(crate) fn divisors(outer: &[usize], volume: usize) -> Vec<Vec<usize>> {
     let mut list: Vec<(Vec<usize>, usize)> = vec![(Vec::new(), volume)];
     for &side in outer {
         list = list

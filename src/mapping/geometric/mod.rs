@@ -5,6 +5,6 @@ mod detect;
 mod embed;
 mod skeleton;
 
-pub(crate) use boxes::place_on_tree;
+pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
 pub(crate) use detect::{GridShape, detect};
 pub(crate) use embed::place_on_grid;

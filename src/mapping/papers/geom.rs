@@ -10,7 +10,7 @@ use super::setting::Setting;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::geometric::detect;
 use crate::mapping::work::{Csr, Scale};
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::{Budget, Mapper, Outcome, Problem, TaskGrid};
 use crate::topology::Grid;
 
 /// See the module.
@@ -53,6 +53,9 @@ impl<'a> Job<'a> {
         let (machine, points) = problem.grid().ok_or_else(|| {
             infeasible("coordinates of the slots: a mesh or torus").at(problem.topology().name())
         })?;
+        if let Some(grid) = problem.task_grid().filter(|g| g.points() == problem.tasks()) {
+            return Ok(Job::of_grid(grid, machine, &points));
+        }
         let graph = problem.graph();
         let csr = Csr::from_graph(graph, Scale::new(graph.total_weight().max(1), 1));
         let shape =
@@ -65,6 +68,32 @@ impl<'a> Job<'a> {
             .map(|&slot| machine.coordinates(slot as usize).to_vec())
             .collect();
         Ok(Job { sides: shape.dims, tasks, ranks, machine })
+    }
+
+    /// A job whose tasks are points of a known grid, in row-major order.
+    fn of_grid(grid: &TaskGrid, machine: &'a Grid, points: &[u32]) -> Job<'a> {
+        let sides = grid.dims().to_vec();
+        let tasks: Vec<Vec<u32>> = (0..grid.points())
+            .map(|task| {
+                let mut rest = task;
+                let mut point: Vec<u32> = sides
+                    .iter()
+                    .rev()
+                    .map(|&side| {
+                        let x = rest % side;
+                        rest /= side;
+                        x as u32
+                    })
+                    .collect();
+                point.reverse();
+                point
+            })
+            .collect();
+        let ranks = points[..tasks.len()]
+            .iter()
+            .map(|&slot| machine.coordinates(slot as usize).to_vec())
+            .collect();
+        Job { sides, tasks, ranks, machine }
     }
 
     /// Largest difference of the ranks' coordinates in each dimension of the machine.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::mapping::geometric::{detect, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::work::with_distance;
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name, stencil};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -18,6 +18,14 @@ pub struct Auto;
 struct Candidate {
     name: &'static str,
     place_of: Vec<u32>,
+    /// Made from the stencil alone.
+    by_stencil: bool,
+}
+
+impl Candidate {
+    fn new(name: &'static str, place_of: Vec<u32>) -> Candidate {
+        Candidate { name, place_of, by_stencil: false }
+    }
 }
 
 impl Mapper for Auto {
@@ -76,10 +84,21 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     }
     let alone = list.len() == 1;
     list.sort_by_key(|(cost, _)| *cost);
-    let lowest = list.first()?.0;
+    // A placement by the stencil alone that comes first does not take the place of those that local
+    // search improves more: they are refined as well.
+    let ahead = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
+    let first = ahead.then(|| list.remove(0));
+    if first.is_none() {
+        list.retain(|(_, candidate)| !candidate.by_stencil);
+    }
+    let lowest = list.first().map_or(0, |(cost, _)| *cost);
     // Those that local search could still turn round.
     list.retain(|(cost, _)| *cost <= lowest + lowest / 50);
     list.truncate(effort.polished);
+    if let Some(first) = first {
+        list.retain(|(cost, _)| *cost <= first.0 + first.0 / 8);
+        list.insert(0, first);
+    }
     let polished = list.into_iter().map(|(cost, candidate)| {
         if prepared.tree.is_none() && cost == prepared.least() {
             return (cost, candidate);
@@ -151,20 +170,31 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
     let mut list = Vec::new();
     let problem = prepared.problem;
     let full = problem.places().len() == prepared.graph.len();
-    if let Some(shape) = detect(&prepared.graph) {
+    let detected = detect(&prepared.graph);
+    if let Some(shape) = &detected {
         if let Some(tree) = &prepared.tree
-            && let Some(mut sorted) = place_on_tree(&prepared.graph, &shape, tree)
+            && let Some(mut sorted) = place_on_tree(&prepared.graph, shape, tree)
         {
             align_tree(prepared, tree, &mut sorted);
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
-            list.push(Candidate { name: "grid in boxes", place_of });
+            list.push(Candidate::new("grid in boxes", place_of));
         }
-        if full && let Some(place_of) = on_grid(prepared, &shape) {
-            list.push(Candidate { name: "grid on grid", place_of });
+        if full && let Some(place_of) = on_grid(prepared, shape) {
+            list.push(Candidate::new("grid on grid", place_of));
         }
+    }
+    if list.iter().any(|c| prepared.cost(&c.place_of) == prepared.least()) {
+        return list;
+    }
+    let by_stencil = stencil::best(prepared, detected.as_ref(), !list.is_empty(), budget);
+    if detected.is_some() {
         let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
-        let perfect = |c: &Candidate| prepared.cost(&c.place_of) == prepared.least();
-        if !list.is_empty() && (enough || list.iter().any(perfect)) {
+        // Boxes that other placements beat are not what the engine would find.
+        let beaten = by_stencil.as_ref().is_some_and(|(_, place_of)| {
+            let cost = prepared.cost(place_of);
+            list.iter().all(|c| prepared.cost(&c.place_of) > cost)
+        });
+        if !list.is_empty() && enough && !beaten {
             return list;
         }
         // On an allocation with gaps the grid keeps its order along every dimension.
@@ -173,7 +203,7 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
             && let Ok(outcome) = by_name("geom").and_then(|m| m.map(problem, &mut budget.clone()))
         {
             let place_of = prepared.by_vertex(outcome.place_of_task);
-            list.push(Candidate { name: "geom, refined", place_of });
+            list.push(Candidate::new("geom, refined", place_of));
         }
     }
     let mut graphs = Vec::new();
@@ -198,7 +228,7 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
             align_tree(prepared, tree, &mut sorted);
             let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
             let name = if name.is_empty() { "multisection" } else { name };
-            list.push(Candidate { name, place_of });
+            list.push(Candidate::new(name, place_of));
         } else {
             let grid = problem.grid();
             let halves = match &grid {
@@ -209,12 +239,13 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
                 dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
             });
             let name = if name.is_empty() { "dual recursive bisection" } else { name };
-            list.push(Candidate { name, place_of });
+            list.push(Candidate::new(name, place_of));
         }
     }
     if list.is_empty() {
         let place_of = prepared.by_vertex(problem.identity_places());
-        list.push(Candidate { name: "given order, refined", place_of });
+        list.push(Candidate::new("given order, refined", place_of));
     }
+    list.extend(by_stencil.map(|(name, place_of)| Candidate { name, place_of, by_stencil: true }));
     list
 }

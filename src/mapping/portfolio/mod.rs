@@ -17,3 +17,4 @@ pub(crate) use effort::Effort;
 pub(crate) use other::{value, value_of};
 pub(crate) use polish::{Nearness, near_of, polish, with_near};
 pub(crate) use prepared::Prepared;
+pub(crate) use symmetry::align_tree;

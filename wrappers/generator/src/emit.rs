@@ -184,6 +184,25 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
                 );
                 slow = Some(format!("        let comm = record::{recorder}_slow::<A>({list});\n"));
             }
+            (Class::Uniform, at_start) => {
+                let _ =
+                    writeln!(text, "        let call = record::uniform::{recorder}::<A>({list});");
+                if at_start {
+                    text.push_str("        let mut plan = Plan::default();\n        let comm = call.later(&mut plan);\n");
+                } else {
+                    // As for sends.
+                    let name = function(&prototype.name);
+                    let all = names.join(", ");
+                    let nonblocking = prototype.is_nonblocking();
+                    let _ = writeln!(
+                        text,
+                        "        let Some(comm) = call.again({nonblocking}) else {{\n            return {name}_slow::<A>({all});\n        }};"
+                    );
+                    slow = Some(format!(
+                        "        let comm = record::uniform::{recorder}::<A>({list}).first({nonblocking});\n"
+                    ));
+                }
+            }
             (Class::Send, true) => {
                 text.push_str("        let mut plan = Plan::default();\n");
                 let _ = writeln!(
@@ -199,10 +218,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
                     text.push_str("        let mut plan = Plan::default();\n");
                     "Out::Later(&mut plan)".to_string()
                 } else {
-                    format!(
-                        "Out::Now({})",
-                        prototype.parameters.iter().any(|p| p.name == "request")
-                    )
+                    format!("Out::Now({})", prototype.is_nonblocking())
                 };
                 let _ = writeln!(
                     text,
@@ -275,6 +291,9 @@ pub fn generics(prototype: &Prototype, arguments: &[String]) -> String {
 pub enum Class {
     Send,
     OneSided,
+    /// Collectives with blocks of the same size.
+    Uniform,
+    /// The other collectives, by the module of their recorders.
     Collective(&'static str),
 }
 
@@ -282,6 +301,17 @@ pub fn class(recorder: &str) -> Class {
     match recorder {
         "send" => Class::Send,
         "put" | "get" | "get_accumulate" | "fetch_and_op" | "compare_and_swap" => Class::OneSided,
+        "barrier"
+        | "bcast"
+        | "reduce"
+        | "allreduce"
+        | "scan"
+        | "exscan"
+        | "reduce_scatter_block"
+        | "gather"
+        | "scatter"
+        | "allgather"
+        | "alltoall" => Class::Uniform,
         name if name.starts_with("neighbor_") => Class::Collective("neighbour"),
         _ => Class::Collective("collective"),
     }

@@ -79,7 +79,9 @@ fn inner(lower: &str) -> String {
 
 /// The calls that have Fortran entry points of the small bindings.
 pub fn calls(calls: &[Call]) -> Vec<&Call> {
-    calls.iter().filter(|c| !is_large(c)).collect()
+    // The tools interface is one of C.
+    let tools = |call: &Call| call.prototype.name.starts_with("MPI_T_");
+    calls.iter().filter(|c| !is_large(c) && !tools(c)).collect()
 }
 
 /// The large-count twins, which mpi_f08 has as further specific procedures of the same name.
@@ -181,14 +183,19 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
             Class::Send if later => format!("record::later::{recorder}::<A>(&mut plan, {list})"),
             Class::Send => format!("record::{recorder}_now::<A>({list})"),
             Class::OneSided => format!("record::onesided::{recorder}::<A>({list})"),
+            Class::Uniform => {
+                let out = if later {
+                    "later(&mut plan)".to_string()
+                } else {
+                    format!("now({})", prototype.is_nonblocking())
+                };
+                format!("record::uniform::{recorder}::<A>({list}).{out}")
+            }
             Class::Collective(module) => {
                 let out = if later {
                     "Out::Later(&mut plan)".to_string()
                 } else {
-                    format!(
-                        "Out::Now({})",
-                        prototype.parameters.iter().any(|p| p.name == "request")
-                    )
+                    format!("Out::Now({})", prototype.is_nonblocking())
                 };
                 format!("record::{module}::{recorder}::{generics}({out}, {list})")
             }

@@ -19,6 +19,13 @@ pub struct Prototype {
     pub since: String,
 }
 
+impl Prototype {
+    /// Whether the call hands out a request.
+    pub fn is_nonblocking(&self) -> bool {
+        self.parameters.iter().any(|p| p.name == "request")
+    }
+}
+
 /// All prototypes by name.
 pub type Prototypes = BTreeMap<String, Prototype>;
 

@@ -31,7 +31,7 @@ fn ordered<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     let party = Party::<A>::asked(comm)?;
     let edges = party.by_rank(measured::since_reset::<A>());
     let met = party.meet()?;
-    let order = met.permutation(&edges, Weights::Given, met.size, "rankweave_reorder");
+    let order = met.permutation(&edges, Weights::Given, met.size, None, "rankweave_reorder");
     let made = order.and_then(|order| create::base(&met, &order));
     met.leave();
     made
@@ -102,7 +102,7 @@ fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int>
     let (Some(claims), Some((edges, _))) = (agreed, declared) else { return None };
     let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
     let met = party.meet()?;
-    let order = met.permutation(&edges, weights, met.size, "rankweave_newrank");
+    let order = met.permutation(&edges, weights, met.size, None, "rankweave_newrank");
     met.leave();
     order?.iter().position(|&process| process == rank).map(|at| at as c_int)
 }

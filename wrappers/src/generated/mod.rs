@@ -44,5 +44,8 @@ pub mod index {
         MPI_GRAPH_CREATE = "MPI_Graph_create";
         MPI_DIST_GRAPH_CREATE = "MPI_Dist_graph_create";
         MPI_DIST_GRAPH_CREATE_ADJACENT = "MPI_Dist_graph_create_adjacent";
+        MPI_T_CVAR_HANDLE_ALLOC = "MPI_T_cvar_handle_alloc";
+        MPI_T_PVAR_HANDLE_ALLOC = "MPI_T_pvar_handle_alloc";
+        MPI_T_EVENT_HANDLE_ALLOC = "MPI_T_event_handle_alloc";
     }
 }

@@ -1119,7 +1119,23 @@ pub unsafe extern "C-unwind" fn mpi_barrier<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::barrier::<A>(Out::Now(false), comm);
+        let call = record::uniform::barrier::<A>(comm);
+        let Some(comm) = call.again(false) else {
+            return mpi_barrier_slow::<A>(comm);
+        };
+        let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(55);
+        next(comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_barrier_slow<A: Abi>(
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::barrier::<A>(comm).first(false);
         let next: unsafe extern "C-unwind" fn(A::Comm) -> c_int = slots::next(55);
         next(comm)
     }
@@ -1133,7 +1149,24 @@ pub unsafe extern "C-unwind" fn mpi_ibarrier<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::barrier::<A>(Out::Now(true), comm);
+        let call = record::uniform::barrier::<A>(comm);
+        let Some(comm) = call.again(true) else {
+            return mpi_ibarrier_slow::<A>(comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(56);
+        next(comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ibarrier_slow<A: Abi>(
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::barrier::<A>(comm).first(true);
         let next: unsafe extern "C-unwind" fn(A::Comm, *mut A::Request) -> c_int = slots::next(56);
         next(comm, request)
     }
@@ -1148,8 +1181,9 @@ pub unsafe extern "C-unwind" fn mpi_barrier_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::barrier::<A>(comm);
         let mut plan = Plan::default();
-        let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(57);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1168,7 +1202,27 @@ pub unsafe extern "C-unwind" fn mpi_bcast<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, i64::from(count), datatype);
+        let call = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_bcast_slow::<A>(buffer, count, datatype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(58);
+        next(buffer, count, datatype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_bcast_slow<A: Abi>(
+    buffer: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(58);
         next(buffer, count, datatype, root, comm)
     }
@@ -1185,7 +1239,27 @@ pub unsafe extern "C-unwind" fn mpi_bcast_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::bcast::<A>(Out::Now(false), comm, root, count, datatype);
+        let call = record::uniform::bcast::<A>(comm, root, count, datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_bcast_c_slow::<A>(buffer, count, datatype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(59);
+        next(buffer, count, datatype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_bcast_c_slow<A: Abi>(
+    buffer: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::bcast::<A>(comm, root, count, datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(59);
         next(buffer, count, datatype, root, comm)
     }
@@ -1203,7 +1277,28 @@ pub unsafe extern "C-unwind" fn mpi_ibcast<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, i64::from(count), datatype);
+        let call = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_ibcast_slow::<A>(buffer, count, datatype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(60);
+        next(buffer, count, datatype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ibcast_slow<A: Abi>(
+    buffer: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(60);
         next(buffer, count, datatype, root, comm, request)
     }
@@ -1221,7 +1316,28 @@ pub unsafe extern "C-unwind" fn mpi_ibcast_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::bcast::<A>(Out::Now(true), comm, root, count, datatype);
+        let call = record::uniform::bcast::<A>(comm, root, count, datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_ibcast_c_slow::<A>(buffer, count, datatype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(61);
+        next(buffer, count, datatype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ibcast_c_slow<A: Abi>(
+    buffer: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::bcast::<A>(comm, root, count, datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(61);
         next(buffer, count, datatype, root, comm, request)
     }
@@ -1240,8 +1356,9 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(62);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1262,8 +1379,9 @@ pub unsafe extern "C-unwind" fn mpi_bcast_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::bcast::<A>(comm, root, count, datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, count, datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(63);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1285,7 +1403,30 @@ pub unsafe extern "C-unwind" fn mpi_gather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_gather_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(64);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_gather_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(64);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
@@ -1305,7 +1446,30 @@ pub unsafe extern "C-unwind" fn mpi_gather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::gather::<A>(Out::Now(false), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_gather_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(65);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_gather_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::gather::<A>(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(65);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
@@ -1326,7 +1490,31 @@ pub unsafe extern "C-unwind" fn mpi_igather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_igather_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(66);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_igather_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(66);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
@@ -1347,7 +1535,31 @@ pub unsafe extern "C-unwind" fn mpi_igather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::gather::<A>(Out::Now(true), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_igather_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(67);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_igather_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::gather::<A>(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(67);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
@@ -1369,8 +1581,9 @@ pub unsafe extern "C-unwind" fn mpi_gather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(68);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1394,8 +1607,9 @@ pub unsafe extern "C-unwind" fn mpi_gather_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(69);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1555,7 +1769,30 @@ pub unsafe extern "C-unwind" fn mpi_scatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let call = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_scatter_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(76);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_scatter_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm) -> c_int = slots::next(76);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
@@ -1575,7 +1812,30 @@ pub unsafe extern "C-unwind" fn mpi_scatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scatter::<A>(Out::Now(false), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let call = record::uniform::scatter::<A>(comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_scatter_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(77);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_scatter_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scatter::<A>(comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm) -> c_int = slots::next(77);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
     }
@@ -1596,7 +1856,31 @@ pub unsafe extern "C-unwind" fn mpi_iscatter<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let call = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iscatter_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(78);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iscatter_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(78);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
@@ -1617,7 +1901,31 @@ pub unsafe extern "C-unwind" fn mpi_iscatter_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scatter::<A>(Out::Now(true), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let call = record::uniform::scatter::<A>(comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iscatter_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(79);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iscatter_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scatter::<A>(comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(79);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
     }
@@ -1639,8 +1947,9 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(80);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1664,8 +1973,9 @@ pub unsafe extern "C-unwind" fn mpi_scatter_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scatter::<A>(comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, sendcount, sendtype, recvbuf, recvcount, recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(81);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1824,7 +2134,29 @@ pub unsafe extern "C-unwind" fn mpi_allgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_allgather_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(88);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_allgather_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(88);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
@@ -1843,7 +2175,29 @@ pub unsafe extern "C-unwind" fn mpi_allgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allgather::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_allgather_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(89);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_allgather_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(89);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
@@ -1863,7 +2217,30 @@ pub unsafe extern "C-unwind" fn mpi_iallgather<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iallgather_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(90);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iallgather_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(90);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
@@ -1883,7 +2260,30 @@ pub unsafe extern "C-unwind" fn mpi_iallgather_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allgather::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iallgather_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(91);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iallgather_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(91);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
@@ -1904,8 +2304,9 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(92);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -1928,8 +2329,9 @@ pub unsafe extern "C-unwind" fn mpi_allgather_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allgather::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(93);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2082,7 +2484,29 @@ pub unsafe extern "C-unwind" fn mpi_alltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_alltoall_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(100);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_alltoall_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm) -> c_int = slots::next(100);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
@@ -2101,7 +2525,29 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoall::<A>(Out::Now(false), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(false) else {
+            return mpi_alltoall_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(101);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_alltoall_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm) -> c_int = slots::next(101);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
     }
@@ -2121,7 +2567,30 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_ialltoall_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(102);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ialltoall_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(102);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
@@ -2141,7 +2610,30 @@ pub unsafe extern "C-unwind" fn mpi_ialltoall_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::alltoall::<A>(Out::Now(true), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let Some(comm) = call.again(true) else {
+            return mpi_ialltoall_c_slow::<A>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(103);
+        next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ialltoall_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: A::Datatype,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: A::Datatype,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, *mut A::Request) -> c_int = slots::next(103);
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
     }
@@ -2162,8 +2654,9 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(104);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2186,8 +2679,9 @@ pub unsafe extern "C-unwind" fn mpi_alltoall_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, sendcount, sendtype, recvcount, recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, i64, A::Datatype, *mut c_void, i64, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(105);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2484,7 +2978,29 @@ pub unsafe extern "C-unwind" fn mpi_reduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, i64::from(count), datatype, op);
+        let call = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_reduce_slow::<A>(sendbuf, recvbuf, count, datatype, op, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(118);
+        next(sendbuf, recvbuf, count, datatype, op, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_reduce_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(118);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
@@ -2503,7 +3019,29 @@ pub unsafe extern "C-unwind" fn mpi_reduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce::<A>(Out::Now(false), comm, root, count, datatype, op);
+        let call = record::uniform::reduce::<A>(comm, root, count, datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_reduce_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, root, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(119);
+        next(sendbuf, recvbuf, count, datatype, op, root, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_reduce_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce::<A>(comm, root, count, datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm) -> c_int = slots::next(119);
         next(sendbuf, recvbuf, count, datatype, op, root, comm)
     }
@@ -2523,7 +3061,30 @@ pub unsafe extern "C-unwind" fn mpi_ireduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, i64::from(count), datatype, op);
+        let call = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_ireduce_slow::<A>(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(120);
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ireduce_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(120);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
@@ -2543,7 +3104,30 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce::<A>(Out::Now(true), comm, root, count, datatype, op);
+        let call = record::uniform::reduce::<A>(comm, root, count, datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_ireduce_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(121);
+        next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ireduce_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    root: c_int,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce::<A>(comm, root, count, datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, *mut A::Request) -> c_int = slots::next(121);
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request)
     }
@@ -2564,8 +3148,9 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(122);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2588,8 +3173,9 @@ pub unsafe extern "C-unwind" fn mpi_reduce_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce::<A>(comm, root, count, datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, count, datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(123);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2609,7 +3195,28 @@ pub unsafe extern "C-unwind" fn mpi_allreduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_allreduce_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(124);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_allreduce_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(124);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -2627,7 +3234,28 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, count, datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_allreduce_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(125);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_allreduce_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, count, datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(125);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -2646,7 +3274,29 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(true), comm, i64::from(count), datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_iallreduce_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(126);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iallreduce_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(126);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -2665,7 +3315,29 @@ pub unsafe extern "C-unwind" fn mpi_iallreduce_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(true), comm, count, datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, count, datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_iallreduce_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(127);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iallreduce_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, count, datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(127);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -2685,8 +3357,9 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(128);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2708,8 +3381,9 @@ pub unsafe extern "C-unwind" fn mpi_allreduce_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allreduce::<A>(comm, count, datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, count, datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(129);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2849,7 +3523,28 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, i64::from(recvcount), datatype, op);
+        let call = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_reduce_scatter_block_slow::<A>(sendbuf, recvbuf, recvcount, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(136);
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_reduce_scatter_block_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(136);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
@@ -2867,7 +3562,28 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(false), comm, recvcount, datatype, op);
+        let call = record::uniform::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpi_reduce_scatter_block_c_slow::<A>(sendbuf, recvbuf, recvcount, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(137);
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_reduce_scatter_block_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce_scatter_block::<A>(comm, recvcount, datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(137);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm)
     }
@@ -2886,7 +3602,29 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, i64::from(recvcount), datatype, op);
+        let call = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_ireduce_scatter_block_slow::<A>(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(138);
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(138);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
@@ -2905,7 +3643,29 @@ pub unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Now(true), comm, recvcount, datatype, op);
+        let call = record::uniform::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
+        let Some(comm) = call.again(true) else {
+            return mpi_ireduce_scatter_block_c_slow::<A>(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(139);
+        next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_ireduce_scatter_block_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::reduce_scatter_block::<A>(comm, recvcount, datatype, op).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(139);
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request)
     }
@@ -2925,8 +3685,9 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(140);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2948,8 +3709,9 @@ pub unsafe extern "C-unwind" fn mpi_reduce_scatter_block_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce_scatter_block::<A>(comm, recvcount, datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, recvcount, datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(141);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -2969,7 +3731,28 @@ pub unsafe extern "C-unwind" fn mpi_scan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scan::<A>(Out::Now(false), comm, i64::from(count), datatype);
+        let call = record::uniform::scan::<A>(comm, i64::from(count), datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_scan_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(142);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_scan_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scan::<A>(comm, i64::from(count), datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(142);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -2987,7 +3770,28 @@ pub unsafe extern "C-unwind" fn mpi_scan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scan::<A>(Out::Now(false), comm, count, datatype);
+        let call = record::uniform::scan::<A>(comm, count, datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_scan_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(143);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_scan_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scan::<A>(comm, count, datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(143);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -3006,7 +3810,29 @@ pub unsafe extern "C-unwind" fn mpi_iscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scan::<A>(Out::Now(true), comm, i64::from(count), datatype);
+        let call = record::uniform::scan::<A>(comm, i64::from(count), datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iscan_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(144);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iscan_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scan::<A>(comm, i64::from(count), datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(144);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -3025,7 +3851,29 @@ pub unsafe extern "C-unwind" fn mpi_iscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::scan::<A>(Out::Now(true), comm, count, datatype);
+        let call = record::uniform::scan::<A>(comm, count, datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iscan_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(145);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iscan_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::scan::<A>(comm, count, datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(145);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -3045,8 +3893,9 @@ pub unsafe extern "C-unwind" fn mpi_scan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scan::<A>(comm, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(146);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -3068,8 +3917,9 @@ pub unsafe extern "C-unwind" fn mpi_scan_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scan::<A>(comm, count, datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, count, datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(147);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -3089,7 +3939,28 @@ pub unsafe extern "C-unwind" fn mpi_exscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::exscan::<A>(Out::Now(false), comm, i64::from(count), datatype);
+        let call = record::uniform::exscan::<A>(comm, i64::from(count), datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_exscan_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(148);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_exscan_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::exscan::<A>(comm, i64::from(count), datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(148);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -3107,7 +3978,28 @@ pub unsafe extern "C-unwind" fn mpi_exscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::exscan::<A>(Out::Now(false), comm, count, datatype);
+        let call = record::uniform::exscan::<A>(comm, count, datatype);
+        let Some(comm) = call.again(false) else {
+            return mpi_exscan_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(149);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_exscan_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::exscan::<A>(comm, count, datatype).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(149);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -3126,7 +4018,29 @@ pub unsafe extern "C-unwind" fn mpi_iexscan<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::exscan::<A>(Out::Now(true), comm, i64::from(count), datatype);
+        let call = record::uniform::exscan::<A>(comm, i64::from(count), datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iexscan_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(150);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iexscan_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::exscan::<A>(comm, i64::from(count), datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(150);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -3145,7 +4059,29 @@ pub unsafe extern "C-unwind" fn mpi_iexscan_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::exscan::<A>(Out::Now(true), comm, count, datatype);
+        let call = record::uniform::exscan::<A>(comm, count, datatype);
+        let Some(comm) = call.again(true) else {
+            return mpi_iexscan_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm, request);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(151);
+        next(sendbuf, recvbuf, count, datatype, op, comm, request)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpi_iexscan_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+    request: *mut A::Request,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::exscan::<A>(comm, count, datatype).first(true);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, *mut A::Request) -> c_int = slots::next(151);
         next(sendbuf, recvbuf, count, datatype, op, comm, request)
     }
@@ -3165,8 +4101,9 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::exscan::<A>(comm, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(152);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -3188,8 +4125,9 @@ pub unsafe extern "C-unwind" fn mpi_exscan_init_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::exscan::<A>(comm, count, datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, count, datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(153);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5332,8 +6270,9 @@ pub unsafe extern "C-unwind" fn mpix_barrier_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::barrier::<A>(comm);
         let mut plan = Plan::default();
-        let comm = record::collective::barrier::<A>(Out::Later(&mut plan), comm);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(290);
         let code = next(comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5354,8 +6293,9 @@ pub unsafe extern "C-unwind" fn mpix_bcast_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::bcast::<A>(comm, root, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::bcast::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(291);
         let code = next(buffer, count, datatype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5379,8 +6319,9 @@ pub unsafe extern "C-unwind" fn mpix_gather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::gather::<A>(comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::gather::<A>(Out::Later(&mut plan), comm, root, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(292);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5430,8 +6371,9 @@ pub unsafe extern "C-unwind" fn mpix_scatter_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scatter::<A>(comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::scatter::<A>(Out::Later(&mut plan), comm, root, i64::from(sendcount), sendtype, recvbuf, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(294);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5480,8 +6422,9 @@ pub unsafe extern "C-unwind" fn mpix_allgather_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allgather::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::allgather::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(296);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5529,8 +6472,9 @@ pub unsafe extern "C-unwind" fn mpix_alltoall_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::alltoall::<A>(comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
         let mut plan = Plan::default();
-        let comm = record::collective::alltoall::<A>(Out::Later(&mut plan), comm, sendbuf, i64::from(sendcount), sendtype, i64::from(recvcount), recvtype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, c_int, A::Datatype, *mut c_void, c_int, A::Datatype, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(298);
         let code = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5605,8 +6549,9 @@ pub unsafe extern "C-unwind" fn mpix_reduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce::<A>(comm, root, i64::from(count), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce::<A>(Out::Later(&mut plan), comm, root, i64::from(count), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, c_int, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(301);
         let code = next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5628,8 +6573,9 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::allreduce::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(302);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5674,8 +6620,9 @@ pub unsafe extern "C-unwind" fn mpix_reduce_scatter_block_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::reduce_scatter_block::<A>(comm, i64::from(recvcount), datatype, op);
         let mut plan = Plan::default();
-        let comm = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), comm, i64::from(recvcount), datatype, op);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(304);
         let code = next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5697,8 +6644,9 @@ pub unsafe extern "C-unwind" fn mpix_scan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::scan::<A>(comm, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::scan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(305);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -5720,8 +6668,9 @@ pub unsafe extern "C-unwind" fn mpix_exscan_init<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
+        let call = record::uniform::exscan::<A>(comm, i64::from(count), datatype);
         let mut plan = Plan::default();
-        let comm = record::collective::exscan::<A>(Out::Later(&mut plan), comm, i64::from(count), datatype);
+        let comm = call.later(&mut plan);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm, A::Info, *mut A::Request) -> c_int = slots::next(306);
         let code = next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
         record::later::keep::<A>(code, request, plan);
@@ -6208,7 +7157,28 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, i64::from(count), datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpix_allreduce_enqueue_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(324);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_allreduce_enqueue_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, i64::from(count), datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, c_int, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(324);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -6226,7 +7196,28 @@ pub unsafe extern "C-unwind" fn mpix_allreduce_enqueue_c<A: Abi>(
     // SAFETY: the arguments are the program's own, as the standard asks for; the next
     // function has the same C prototype.
     unsafe {
-        let comm = record::collective::allreduce::<A>(Out::Now(false), comm, count, datatype, op);
+        let call = record::uniform::allreduce::<A>(comm, count, datatype, op);
+        let Some(comm) = call.again(false) else {
+            return mpix_allreduce_enqueue_c_slow::<A>(sendbuf, recvbuf, count, datatype, op, comm);
+        };
+        let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(325);
+        next(sendbuf, recvbuf, count, datatype, op, comm)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C-unwind" fn mpix_allreduce_enqueue_c_slow<A: Abi>(
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: i64,
+    datatype: A::Datatype,
+    op: A::Op,
+    comm: A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let comm = record::uniform::allreduce::<A>(comm, count, datatype, op).first(false);
         let next: unsafe extern "C-unwind" fn(*const c_void, *mut c_void, i64, A::Datatype, A::Op, A::Comm) -> c_int = slots::next(325);
         next(sendbuf, recvbuf, count, datatype, op, comm)
     }
@@ -6876,7 +7867,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv_init<A: Abi, const B: usize>(buf: P, 
 pub unsafe extern "C-unwind" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::barrier::<A>(Out::Now(false), fortran::comm::<A>(comm));
+        let _ = record::uniform::barrier::<A>(fortran::comm::<A>(comm)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P) = slots::next(slots::fortran(B, 36));
         next(comm, ierror);
@@ -6887,7 +7878,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier<A: Abi, const B: usize>(comm: P, i
 pub unsafe extern "C-unwind" fn f_mpi_ibarrier<A: Abi, const B: usize>(comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::barrier::<A>(Out::Now(true), fortran::comm::<A>(comm));
+        let _ = record::uniform::barrier::<A>(fortran::comm::<A>(comm)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P) = slots::next(slots::fortran(B, 37));
         next(comm, request, ierror);
@@ -6899,7 +7890,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
+        let _ = record::uniform::barrier::<A>(fortran::comm::<A>(comm)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 38));
         next(comm, info, request, ierror);
@@ -6911,7 +7902,7 @@ pub unsafe extern "C-unwind" fn f_mpi_barrier_init<A: Abi, const B: usize>(comm:
 pub unsafe extern "C-unwind" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran(B, 39));
         next(buffer, count, datatype, root, comm, ierror);
@@ -6922,7 +7913,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast<A: Abi, const B: usize>(buffer: P, c
 pub unsafe extern "C-unwind" fn f_mpi_ibcast<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 40));
         next(buffer, count, datatype, root, comm, request, ierror);
@@ -6934,7 +7925,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 41));
         next(buffer, count, datatype, root, comm, info, request, ierror);
@@ -6946,7 +7937,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init<A: Abi, const B: usize>(buffer:
 pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 42));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
@@ -6957,7 +7948,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather<A: Abi, const B: usize>(sendbuf: P,
 pub unsafe extern "C-unwind" fn f_mpi_igather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 43));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
@@ -6969,7 +7960,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather_init<A: Abi, const B: usize>(sendbu
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 44));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -7016,7 +8007,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv_init<A: Abi, const B: usize>(sendb
 pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 48));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
@@ -7027,7 +8018,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter<A: Abi, const B: usize>(sendbuf: P
 pub unsafe extern "C-unwind" fn f_mpi_iscatter<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 49));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
@@ -7039,7 +8030,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter_init<A: Abi, const B: usize>(sendb
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 50));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -7086,7 +8077,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv_init<A: Abi, const B: usize>(send
 pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 54));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
@@ -7097,7 +8088,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_iallgather<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 55));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
@@ -7109,7 +8100,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 56));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -7156,7 +8147,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init<A: Abi, const B: usize>(se
 pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 60));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
@@ -7167,7 +8158,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall<A: Abi, const B: usize>(sendbuf: 
 pub unsafe extern "C-unwind" fn f_mpi_ialltoall<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 61));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
@@ -7179,7 +8170,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_init<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 62));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -7261,7 +8252,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init<A: Abi, const B: usize>(sen
 pub unsafe extern "C-unwind" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 69));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
@@ -7272,7 +8263,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce<A: Abi, const B: usize>(sendbuf: P,
 pub unsafe extern "C-unwind" fn f_mpi_ireduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 70));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
@@ -7284,7 +8275,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbu
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 71));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
@@ -7296,7 +8287,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init<A: Abi, const B: usize>(sendbu
 pub unsafe extern "C-unwind" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 72));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -7307,7 +8298,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_iallreduce<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 73));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -7319,7 +8310,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 74));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -7366,7 +8357,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init<A: Abi, const B: usize
 pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 78));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
@@ -7377,7 +8368,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block<A: Abi, const B: usiz
 pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 79));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
@@ -7389,7 +8380,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init<A: Abi, const B:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 80));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
@@ -7401,7 +8392,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init<A: Abi, const B:
 pub unsafe extern "C-unwind" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 81));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -7412,7 +8403,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan<A: Abi, const B: usize>(sendbuf: P, r
 pub unsafe extern "C-unwind" fn f_mpi_iscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 82));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -7424,7 +8415,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf:
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 83));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -7436,7 +8427,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 84));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -7447,7 +8438,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan<A: Abi, const B: usize>(sendbuf: P,
 pub unsafe extern "C-unwind" fn f_mpi_iexscan<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 85));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -7459,7 +8450,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan_init<A: Abi, const B: usize>(sendbu
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 86));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -8340,7 +9331,7 @@ pub unsafe extern "C-unwind" fn f_mpix_barrier_init<A: Abi, const B: usize>(comm
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::barrier::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm));
+        let _ = record::uniform::barrier::<A>(fortran::comm::<A>(comm)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P) = slots::next(slots::fortran(B, 191));
         next(comm, info, request, ierror);
@@ -8353,7 +9344,7 @@ pub unsafe extern "C-unwind" fn f_mpix_bcast_init<A: Abi, const B: usize>(buffer
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 192));
         next(buffer, count, datatype, root, comm, info, request, ierror);
@@ -8366,7 +9357,7 @@ pub unsafe extern "C-unwind" fn f_mpix_gather_init<A: Abi, const B: usize>(sendb
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 193));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -8392,7 +9383,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scatter_init<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 2), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 195));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -8418,7 +9409,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allgather_init<A: Abi, const B: usize>(se
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 197));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -8444,7 +9435,7 @@ pub unsafe extern "C-unwind" fn f_mpix_alltoall_init<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 2), i64::from(fortran::int(sendcount)), fortran::datatype::<A>(sendtype), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 199));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -8483,7 +9474,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_init<A: Abi, const B: usize>(sendb
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 202));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
@@ -8496,7 +9487,7 @@ pub unsafe extern "C-unwind" fn f_mpix_allreduce_init<A: Abi, const B: usize>(se
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 203));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -8522,7 +9513,7 @@ pub unsafe extern "C-unwind" fn f_mpix_reduce_scatter_block_init<A: Abi, const B
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(recvcount)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 205));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
@@ -8535,7 +9526,7 @@ pub unsafe extern "C-unwind" fn f_mpix_scan_init<A: Abi, const B: usize>(sendbuf
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 206));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -8548,7 +9539,7 @@ pub unsafe extern "C-unwind" fn f_mpix_exscan_init<A: Abi, const B: usize>(sendb
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 207));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -8689,7 +9680,7 @@ pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue<A: Abi, const B: usize>(buf
 pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), i64::from(fortran::int(count)), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran(B, 219));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -9104,7 +10095,7 @@ pub unsafe extern "C-unwind" fn f_mpi_recv_init_c<A: Abi, const B: usize>(buf: P
 pub unsafe extern "C-unwind" fn f_mpi_bcast_c<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::bcast::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 19));
         next(buffer, count, datatype, root, comm, ierror);
@@ -9115,7 +10106,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_c<A: Abi, const B: usize>(buffer: P,
 pub unsafe extern "C-unwind" fn f_mpi_ibcast_c<A: Abi, const B: usize>(buffer: P, count: P, datatype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::bcast::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 20));
         next(buffer, count, datatype, root, comm, request, ierror);
@@ -9127,7 +10118,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init_c<A: Abi, const B: usize>(buffe
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::bcast::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::bcast::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 21));
         next(buffer, count, datatype, root, comm, info, request, ierror);
@@ -9139,7 +10130,7 @@ pub unsafe extern "C-unwind" fn f_mpi_bcast_init_c<A: Abi, const B: usize>(buffe
 pub unsafe extern "C-unwind" fn f_mpi_gather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 22));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
@@ -9150,7 +10141,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather_c<A: Abi, const B: usize>(sendbuf: 
 pub unsafe extern "C-unwind" fn f_mpi_igather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::gather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 23));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
@@ -9162,7 +10153,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gather_init_c<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::gather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::gather::<A>(fortran::comm::<A>(comm), fortran::int(root), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 24));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -9209,7 +10200,7 @@ pub unsafe extern "C-unwind" fn f_mpi_gatherv_init_c<A: Abi, const B: usize>(sen
 pub unsafe extern "C-unwind" fn f_mpi_scatter_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 28));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, ierror);
@@ -9220,7 +10211,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter_c<A: Abi, const B: usize>(sendbuf:
 pub unsafe extern "C-unwind" fn f_mpi_iscatter_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scatter::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 29));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, ierror);
@@ -9232,7 +10223,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatter_init_c<A: Abi, const B: usize>(sen
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scatter::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::scatter::<A>(fortran::comm::<A>(comm), fortran::int(root), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), fortran::buffer::<A>(recvbuf, B == 1), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 30));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, ierror);
@@ -9279,7 +10270,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scatterv_init_c<A: Abi, const B: usize>(se
 pub unsafe extern "C-unwind" fn f_mpi_allgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 34));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
@@ -9290,7 +10281,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_c<A: Abi, const B: usize>(sendbu
 pub unsafe extern "C-unwind" fn f_mpi_iallgather_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allgather::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 35));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
@@ -9302,7 +10293,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgather_init_c<A: Abi, const B: usize>(s
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allgather::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::allgather::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 36));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -9349,7 +10340,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allgatherv_init_c<A: Abi, const B: usize>(
 pub unsafe extern "C-unwind" fn f_mpi_alltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 40));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, ierror);
@@ -9360,7 +10351,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_c<A: Abi, const B: usize>(sendbuf
 pub unsafe extern "C-unwind" fn f_mpi_ialltoall_c<A: Abi, const B: usize>(sendbuf: P, sendcount: P, sendtype: P, recvbuf: P, recvcount: P, recvtype: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::alltoall::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 41));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, ierror);
@@ -9372,7 +10363,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoall_init_c<A: Abi, const B: usize>(se
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::alltoall::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype));
+        let _ = record::uniform::alltoall::<A>(fortran::comm::<A>(comm), fortran::buffer::<A>(sendbuf, B == 1), *sendcount.cast::<i64>(), fortran::datatype::<A>(sendtype), *recvcount.cast::<i64>(), fortran::datatype::<A>(recvtype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 42));
         next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierror);
@@ -9454,7 +10445,7 @@ pub unsafe extern "C-unwind" fn f_mpi_alltoallw_init_c<A: Abi, const B: usize>(s
 pub unsafe extern "C-unwind" fn f_mpi_reduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce::<A>(Out::Now(false), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 49));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, ierror);
@@ -9465,7 +10456,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_c<A: Abi, const B: usize>(sendbuf: 
 pub unsafe extern "C-unwind" fn f_mpi_ireduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, root: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce::<A>(Out::Now(true), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 50));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror);
@@ -9477,7 +10468,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init_c<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce::<A>(fortran::comm::<A>(comm), fortran::int(root), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 51));
         next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, ierror);
@@ -9489,7 +10480,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_init_c<A: Abi, const B: usize>(send
 pub unsafe extern "C-unwind" fn f_mpi_allreduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 52));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -9500,7 +10491,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce_c<A: Abi, const B: usize>(sendbu
 pub unsafe extern "C-unwind" fn f_mpi_iallreduce_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 53));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -9512,7 +10503,7 @@ pub unsafe extern "C-unwind" fn f_mpi_allreduce_init_c<A: Abi, const B: usize>(s
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::allreduce::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 54));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -9559,7 +10550,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_init_c<A: Abi, const B: usi
 pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(false), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 58));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror);
@@ -9570,7 +10561,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_c<A: Abi, const B: us
 pub unsafe extern "C-unwind" fn f_mpi_ireduce_scatter_block_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, recvcount: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Now(true), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 59));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, request, ierror);
@@ -9582,7 +10573,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init_c<A: Abi, const 
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::reduce_scatter_block::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::reduce_scatter_block::<A>(fortran::comm::<A>(comm), *recvcount.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 60));
         next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, ierror);
@@ -9594,7 +10585,7 @@ pub unsafe extern "C-unwind" fn f_mpi_reduce_scatter_block_init_c<A: Abi, const 
 pub unsafe extern "C-unwind" fn f_mpi_scan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scan::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 61));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -9605,7 +10596,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_c<A: Abi, const B: usize>(sendbuf: P,
 pub unsafe extern "C-unwind" fn f_mpi_iscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::scan::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 62));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -9617,7 +10608,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init_c<A: Abi, const B: usize>(sendbu
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::scan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::scan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 63));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -9629,7 +10620,7 @@ pub unsafe extern "C-unwind" fn f_mpi_scan_init_c<A: Abi, const B: usize>(sendbu
 pub unsafe extern "C-unwind" fn f_mpi_exscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::exscan::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 64));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -9640,7 +10631,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan_c<A: Abi, const B: usize>(sendbuf: 
 pub unsafe extern "C-unwind" fn f_mpi_iexscan_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, request: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::exscan::<A>(Out::Now(true), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).now(true);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 65));
         next(sendbuf, recvbuf, count, datatype, op, comm, request, ierror);
@@ -9652,7 +10643,7 @@ pub unsafe extern "C-unwind" fn f_mpi_exscan_init_c<A: Abi, const B: usize>(send
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
         let mut plan = Plan::default();
-        let _ = record::collective::exscan::<A>(Out::Later(&mut plan), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype));
+        let _ = record::uniform::exscan::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype)).later(&mut plan);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 66));
         next(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror);
@@ -10073,7 +11064,7 @@ pub unsafe extern "C-unwind" fn f_mpix_isend_enqueue_c<A: Abi, const B: usize>(b
 pub unsafe extern "C-unwind" fn f_mpix_allreduce_enqueue_c<A: Abi, const B: usize>(sendbuf: P, recvbuf: P, count: P, datatype: P, op: P, comm: P, ierror: P) {
     // SAFETY: addresses of the program's own arguments; the real function takes the same.
     unsafe {
-        let _ = record::collective::allreduce::<A>(Out::Now(false), fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op));
+        let _ = record::uniform::allreduce::<A>(fortran::comm::<A>(comm), *count.cast::<i64>(), fortran::datatype::<A>(datatype), fortran::op::<A>(op)).now(false);
         let comm = fortran::effective::<A>(comm);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(slots::fortran_large(B, 105));
         next(sendbuf, recvbuf, count, datatype, op, comm, ierror);
@@ -10472,6 +11463,9 @@ pub fn table<A: Abi>() -> [Wrapper; slots::COUNT] {
         Wrapper::Translates(mpix_comm_is_revoked::<A> as *const ()),
         Wrapper::Translates(mpix_comm_shrink::<A> as *const ()),
         Wrapper::Translates(mpix_comm_ishrink::<A> as *const ()),
+        Wrapper::Translates(special::tool_cvar_handle_alloc::<A> as *const ()),
+        Wrapper::Translates(special::tool_pvar_handle_alloc::<A> as *const ()),
+        Wrapper::Translates(special::tool_event_handle_alloc::<A> as *const ()),
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::init_thread::<A, 0> as *const ()) },
         if A::FORTRAN_CALLS_C { Wrapper::Through } else { Wrapper::Records(fortran::hand::finalize::<A, 0> as *const ()) },

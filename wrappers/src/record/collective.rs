@@ -1,6 +1,5 @@
-//! Collective calls: recorded as a count per (communicator, operation, root, bytes), expanded into
-//! messages when the communicator is freed or the job ends. Calls with counts per peer (v and w
-//! forms) are expanded at once.
+//! Collective calls as messages: what `uniform` counted is expanded when the communicator is freed or
+//! the job ends; calls with counts per peer (v and w forms) are expanded at once.
 
 use crate::abi::{Abi, Handle};
 use crate::comms::{self, Communicator};
@@ -10,13 +9,11 @@ use crate::pmpi::pmpi;
 use crate::record::later::{Plan, Step};
 use crate::record::{Counts, Types, guarded};
 use crate::spill_calls::CollectiveKey;
-use crate::thread::{self, Thread};
+use crate::thread;
 use crate::world;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::matrix::collectives::{self, Call, InterRoot, Model, Operation};
-use rw::store::spill::layout::{self, Entry};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a recorded call goes.
 pub enum Out<'p> {
@@ -24,178 +21,6 @@ pub enum Out<'p> {
     Now(bool),
     /// Planned: counted at every start of a persistent request.
     Later(&'p mut Plan),
-}
-
-/// A collective in which every block has `count` elements. Called again just as before it costs a few
-/// comparisons, without a look at the datatype's size: a thread forgets the call when one of its
-/// handles goes.
-#[inline(always)]
-fn uniform<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    operation: Operation,
-    root: c_int,
-    count: i64,
-    datatype: A::Datatype,
-    op: Option<A::Op>,
-) -> A::Comm {
-    let handles = (datatype.bits(), op.map_or(0, Handle::bits));
-    if let Out::Now(nonblocking) = out {
-        let thread = thread::current();
-        let calls = thread.collective_calls.load(Ordering::Relaxed);
-        let what = packed(operation, nonblocking, root);
-        if !calls.is_null()
-            && thread.comm.load(Ordering::Relaxed) == comm.bits()
-            && thread.collective.load(Ordering::Relaxed) == what
-            && thread.collective_count.load(Ordering::Relaxed) == count as u64
-            && thread.collective_type.load(Ordering::Relaxed) == handles.0
-            && thread.collective_op.load(Ordering::Relaxed) == handles.1
-        {
-            // SAFETY: cleared before the counter goes away; only this thread adds to it.
-            let calls = unsafe { &*calls };
-            calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            return A::Comm::from_bits(thread.effective.load(Ordering::Relaxed));
-        }
-    }
-    other_than_before::<A>(out, comm, operation, root, count, datatype, op)
-}
-
-#[cold]
-#[inline(never)]
-fn other_than_before<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    operation: Operation,
-    root: c_int,
-    count: i64,
-    datatype: A::Datatype,
-    op: Option<A::Op>,
-) -> A::Comm {
-    // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
-    if root != A::PROC_NULL {
-        guarded(|| slow::<A>(out, comm, operation, root, count, datatype, op));
-    }
-    world::effective::<A>(comm)
-}
-
-fn packed(operation: Operation, nonblocking: bool, root: c_int) -> u64 {
-    operation as u64 | u64::from(nonblocking) << 8 | u64::from(root as u32) << 16
-}
-
-fn slow<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    operation: Operation,
-    root: c_int,
-    count: i64,
-    datatype: A::Datatype,
-    op: Option<A::Op>,
-) -> Option<()> {
-    let element = if count > 0 { datatypes::size::<A>(thread::current(), datatype) } else { 0 };
-    let bytes = (count.max(0) as u64).wrapping_mul(element);
-    let (thread, communicator) = comms::enter::<A>(comm)?;
-    let commutative = op.is_none_or(commutes::<A>);
-    let call = Call {
-        operation,
-        size: communicator.local_size,
-        rank: communicator.rank,
-        root: root as u32,
-        bytes,
-        element: u32::try_from(element).unwrap_or(0),
-        commutative,
-        nonblocking: !matches!(out, Out::Now(false)),
-    };
-    match out {
-        Out::Later(plan) => {
-            expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
-            });
-        }
-        Out::Now(nonblocking) => {
-            let block = counters::mine()?;
-            let key = CollectiveKey {
-                communicator: communicator.number,
-                operation: operation as u32,
-                root: root as u32,
-                bytes,
-                element: call.element,
-                commutative,
-                nonblocking,
-            };
-            let now = Now {
-                what: packed(operation, nonblocking, root),
-                count,
-                datatype: datatype.bits(),
-                op: op.map_or(0, Handle::bits),
-            };
-            if !remember::<A>(thread, block, communicator, key, &call, now) {
-                expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                    block.add(Kind::Collective, task, bytes, messages);
-                });
-            }
-        }
-    }
-    Some(())
-}
-
-/// A call as its arguments say it.
-struct Now {
-    what: u64,
-    count: i64,
-    datatype: u64,
-    op: u64,
-}
-
-/// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
-/// calling to keep another one.
-fn remember<A: Abi>(
-    thread: &Thread,
-    block: &'static Block,
-    communicator: &Communicator,
-    key: CollectiveKey,
-    call: &Call,
-    now: Now,
-) -> bool {
-    let known = block.collectives.lock().get(&key);
-    let calls = match known {
-        Some(calls) => calls,
-        None => {
-            // Should the process not come to its end, the file has to say who is sent to.
-            communicator.reveal::<A>(|visit| {
-                sends::<A>(communicator, call, call.root as c_int, None, &mut |r, _, _| visit(r));
-            });
-            let entry = spilled::<A>(communicator, &key);
-            match block.collectives.lock().get_or_add(key, &entry) {
-                Some(calls) => calls,
-                None => return false,
-            }
-        }
-    };
-    calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
-    thread.collective.store(now.what, Ordering::Relaxed);
-    thread.collective_count.store(now.count as u64, Ordering::Relaxed);
-    thread.collective_type.store(now.datatype, Ordering::Relaxed);
-    thread.collective_op.store(now.op, Ordering::Relaxed);
-    thread.collective_calls.store(address, Ordering::Relaxed);
-    true
-}
-
-/// What stands for a way of calling in the spill file.
-fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
-    let flags = [(key.commutative, layout::COMMUTATIVE), (key.nonblocking, layout::NONBLOCKING)];
-    Entry {
-        communicator: communicator.number,
-        bytes: key.bytes,
-        operation: key.operation,
-        root: match key.root as c_int {
-            root if !communicator.inter || root >= 0 => root as u32,
-            root if root == A::ROOT => layout::ROOT_MYSELF,
-            _ => layout::ROOT_OWN_GROUP,
-        },
-        element: key.element,
-        flags: flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1),
-    }
 }
 
 /// What `block` counted on `communicator` and was not folded in yet, as `(task, bytes)`. Calls no MPI.
@@ -253,7 +78,7 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
 }
 
 /// The messages of one call, as `(task, bytes, messages)`.
-fn expand<A: Abi>(
+pub fn expand<A: Abi>(
     communicator: &Communicator,
     call: &Call,
     root: c_int,
@@ -266,7 +91,7 @@ fn expand<A: Abi>(
 }
 
 /// The messages of one call, as `(rank, bytes, messages)`.
-fn sends<A: Abi>(
+pub fn sends<A: Abi>(
     communicator: &Communicator,
     call: &Call,
     root: c_int,
@@ -296,7 +121,7 @@ fn model<A: Abi>() -> Model {
     crate::config::model()
 }
 
-fn commutes<A: Abi>(op: A::Op) -> bool {
+pub fn commutes<A: Abi>(op: A::Op) -> bool {
     let mut flag = 1;
     // The call that follows reports it; asked here, MPI would raise the error on the world instead.
     if op.bits() == 0 || op == A::op_null() {
@@ -362,131 +187,6 @@ fn element<A: Abi>(datatype: A::Datatype) -> u64 {
 
 fn is_root<A: Abi>(communicator: &Communicator, root: c_int) -> bool {
     if communicator.inter { root == A::ROOT } else { root >= 0 && communicator.rank == root as u32 }
-}
-
-pub unsafe fn barrier<A: Abi>(out: Out, comm: A::Comm) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Barrier, 0, 0, A::Datatype::from_bits(0), None)
-}
-
-pub unsafe fn bcast<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    root: c_int,
-    count: i64,
-    datatype: A::Datatype,
-) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Bcast, root, count, datatype, None)
-}
-
-pub unsafe fn reduce<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    root: c_int,
-    count: i64,
-    datatype: A::Datatype,
-    op: A::Op,
-) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Reduce, root, count, datatype, Some(op))
-}
-
-pub unsafe fn allreduce<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    count: i64,
-    datatype: A::Datatype,
-    op: A::Op,
-) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Allreduce, 0, count, datatype, Some(op))
-}
-
-pub unsafe fn scan<A: Abi>(out: Out, comm: A::Comm, count: i64, datatype: A::Datatype) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Scan, 0, count, datatype, None)
-}
-
-pub unsafe fn exscan<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    count: i64,
-    datatype: A::Datatype,
-) -> A::Comm {
-    uniform::<A>(out, comm, Operation::Exscan, 0, count, datatype, None)
-}
-
-pub unsafe fn reduce_scatter_block<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    count: i64,
-    datatype: A::Datatype,
-    op: A::Op,
-) -> A::Comm {
-    uniform::<A>(out, comm, Operation::ReduceScatterBlock, 0, count, datatype, Some(op))
-}
-
-/// The root's own send arguments are not significant when it passes MPI_IN_PLACE; its block is as
-/// large as those it receives.
-pub unsafe fn gather<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    root: c_int,
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: A::Datatype,
-    recvcount: i64,
-    recvtype: A::Datatype,
-) -> A::Comm {
-    let (count, datatype) = if sendbuf as usize == A::IN_PLACE || root == A::ROOT {
-        (recvcount, recvtype)
-    } else {
-        (sendcount, sendtype)
-    };
-    uniform::<A>(out, comm, Operation::Gather, root, count, datatype, None)
-}
-
-/// Receive arguments are significant everywhere but at a root that passes MPI_IN_PLACE.
-pub unsafe fn scatter<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    root: c_int,
-    sendcount: i64,
-    sendtype: A::Datatype,
-    recvbuf: *const c_void,
-    recvcount: i64,
-    recvtype: A::Datatype,
-) -> A::Comm {
-    let (count, datatype) = if recvbuf as usize == A::IN_PLACE || root == A::ROOT {
-        (sendcount, sendtype)
-    } else {
-        (recvcount, recvtype)
-    };
-    uniform::<A>(out, comm, Operation::Scatter, root, count, datatype, None)
-}
-
-pub unsafe fn allgather<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: A::Datatype,
-    recvcount: i64,
-    recvtype: A::Datatype,
-) -> A::Comm {
-    let in_place = sendbuf as usize == A::IN_PLACE;
-    let (count, datatype) = if in_place { (recvcount, recvtype) } else { (sendcount, sendtype) };
-    uniform::<A>(out, comm, Operation::Allgather, 0, count, datatype, None)
-}
-
-pub unsafe fn alltoall<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    sendbuf: *const c_void,
-    sendcount: i64,
-    sendtype: A::Datatype,
-    recvcount: i64,
-    recvtype: A::Datatype,
-) -> A::Comm {
-    let in_place = sendbuf as usize == A::IN_PLACE;
-    let (count, datatype) = if in_place { (recvcount, recvtype) } else { (sendcount, sendtype) };
-    uniform::<A>(out, comm, Operation::Alltoall, 0, count, datatype, None)
 }
 
 pub unsafe fn gatherv<A: Abi>(

@@ -10,6 +10,7 @@ pub mod fast;
 pub mod later;
 pub mod neighbour;
 pub mod onesided;
+pub mod uniform;
 
 use crate::abi::{Abi, Handle};
 use crate::comms;

@@ -45,7 +45,7 @@ pub fn shaped<A: Abi>(
     let group = party.hash();
     let Some(met) = party.meet() else { return Step::Plain };
     let edges = shape.edges(met.private.rank);
-    let order = met.permutation(&edges, Weights::Unknown, shape.vertices(), what);
+    let order = met.permutation(&edges, Weights::Unknown, shape.vertices(), shape.grid(), what);
     let mut rank = None;
     let step = match order {
         None => Step::Unchanged,
@@ -151,7 +151,7 @@ fn place<A: Abi>(
 ) -> (Step<A>, Option<Adjacency>) {
     let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
     let edges = mine.destinations.edges();
-    let Some(order) = met.permutation(&edges, weights, met.size, what) else {
+    let Some(order) = met.permutation(&edges, weights, met.size, None, what) else {
         return (Step::Unchanged, None);
     };
     let moved = mine.moved(&met.private, &order);

@@ -5,6 +5,7 @@ use super::{Facts, How};
 use crate::places::Places;
 use crate::plan;
 use rw::decide;
+use rw::mapping::TaskGrid;
 use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
 use rw::options::Settings;
 use rw::store::Store;
@@ -38,7 +39,8 @@ pub struct Report {
 type Entry = (u32, u32, u64);
 
 /// The order by what the processes reported, by rank: entry i is the process to be rank i. Only the
-/// first `vertices` of them will have one. `None`: leave them.
+/// first `vertices` of them will have one. `grid`: what these vertices are points of, if the program
+/// said so. `None`: leave them.
 pub fn order(
     facts: &Facts,
     settings: &Settings,
@@ -46,6 +48,7 @@ pub fn order(
     weights: Weights,
     vertices: usize,
     places: Option<&Places>,
+    grid: Option<TaskGrid>,
 ) -> rw::Result<(Option<Vec<u32>>, String)> {
     let fixed: Vec<u32> = (0u32..)
         .zip(reports)
@@ -75,7 +78,7 @@ pub fn order(
         .collect();
     let matrix =
         CommMatrix::from_point_to_point(SparseMatrix::from_entries(reports.len(), &entries));
-    let options = decide::Options { fixed, ..settings.decide_options() };
+    let options = decide::Options { fixed, grid, ..settings.decide_options() };
     let decision = decide::decide(&matrix, topology.as_ref(), &slots, &options)?;
     Ok((decision.changed.then_some(decision.process_of_task), decision.reason))
 }
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn edges_come_together_and_fixed_tasks_stay() {
         let (reports, settings) = pairs();
-        let answer = order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None);
+        let answer = order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None, None);
         let order = answer.unwrap().0.unwrap();
         assert_eq!(order[0], 0);
         for i in 0..4 {
@@ -201,11 +204,43 @@ mod tests {
         }
     }
 
+    /// Nothing is measured: the neighbours of the grid count alike, on nodes of eight and four that
+    /// the launcher dealt out in turn.
+    #[test]
+    fn a_grid_with_nothing_measured_is_cut_where_it_is_narrow() {
+        use crate::rerank::shape::Shape;
+        let shape = Shape::cartesian(vec![2, 6], vec![0, 0], 12).unwrap();
+        let reports: Vec<Report> = (0..12u32)
+            .map(|rank| Report {
+                process: rank,
+                task: rank,
+                edges: shape.edges(rank as usize),
+                sent: Vec::new(),
+            })
+            .collect();
+        let slots = [0, 8, 1, 9, 2, 10, 3, 11, 4, 5, 6, 7];
+        let settings = Settings {
+            topology: Some("tree:8:2@1:10".into()),
+            slots: Some(rw::options::Slots::List(slots.to_vec())),
+            ..Settings::default()
+        };
+        let facts = Facts { size: 12, ..facts(How::Map) };
+        let weights = Weights::Unknown;
+        let answer = order(&facts, &settings, &reports, weights, 12, None, shape.grid());
+        let order = answer.unwrap().0.unwrap();
+        let node = |rank: u32| slots[order[rank as usize] as usize] / 8;
+        let across =
+            (0..12u32).flat_map(|r| shape.edges(r as usize).into_iter().map(move |e| (r, e.0)));
+        assert_eq!(across.filter(|&(a, b)| node(a) != node(b)).count(), 4, "{order:?}");
+        assert_eq!(order[0], 0, "fixed");
+    }
+
     #[test]
     fn a_small_gain_changes_nothing() {
         let (reports, mut settings) = pairs();
         settings.min_gain = 99.0;
-        let answer = order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).unwrap();
+        let answer =
+            order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None, None).unwrap();
         assert_eq!(answer.0, None);
         assert!(answer.1.contains("threshold 99 %"), "{}", answer.1);
     }
@@ -218,7 +253,7 @@ mod tests {
             report.edges = if i < 4 { vec![((i as u32 + 1) % 4, 1)] } else { Vec::new() };
         }
         settings.slots = Some(rw::options::Slots::List(vec![0, 4, 1, 5, 2, 6, 3, 7]));
-        let answer = order(&facts(How::Map), &settings, &reports, Weights::Unknown, 4, None);
+        let answer = order(&facts(How::Map), &settings, &reports, Weights::Unknown, 4, None, None);
         let mut first = answer.unwrap().0.unwrap();
         first.truncate(4);
         first.sort_unstable();
@@ -239,7 +274,8 @@ mod tests {
     fn random_orders_keep_what_is_fixed() {
         let (reports, mut settings) = pairs();
         settings.fix = vec![3];
-        let answer = order(&facts(How::Shuffle), &settings, &reports, Weights::Given, 8, None);
+        let answer =
+            order(&facts(How::Shuffle), &settings, &reports, Weights::Given, 8, None, None);
         let order = answer.unwrap().0.unwrap();
         assert_eq!(order[3], 3);
         assert_ne!(order, (0..8).collect::<Vec<u32>>());
@@ -252,8 +288,12 @@ mod tests {
     fn unknown_places_are_an_error() {
         let (reports, mut settings) = pairs();
         settings.topology = None;
-        assert!(order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).is_err());
+        assert!(
+            order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None, None).is_err()
+        );
         settings.topology = Some("tree:2".into());
-        assert!(order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None).is_err());
+        assert!(
+            order(&facts(How::Map), &settings, &reports, Weights::Given, 8, None, None).is_err()
+        );
     }
 }

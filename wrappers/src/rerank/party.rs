@@ -9,6 +9,7 @@ use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{config, counters, message, places, world};
 use libc::c_int;
+use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -152,12 +153,14 @@ impl<A: Abi> Met<A> {
     }
 
     /// The order of the processes: entry i is the one to be rank i. `None`, on all alike, to leave
-    /// them. Collective; `what` is what they are asked for, in words.
+    /// them. Collective; `grid` is what the vertices are points of, if the program said so, `what`
+    /// what they are asked for, in words.
     pub fn permutation(
         &self,
         edges: &[(u32, u64)],
         weights: Weights,
         vertices: usize,
+        grid: Option<TaskGrid>,
         what: &str,
     ) -> Option<Arc<[u32]>> {
         let (party, private) = (&self.party, &self.private);
@@ -193,6 +196,7 @@ impl<A: Abi> Met<A> {
                     weights,
                     vertices,
                     places.as_ref(),
+                    grid,
                 );
                 let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
                 if settings.verbose >= 2 {

@@ -1,6 +1,8 @@
 //! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they
 //! look right, whether all processes describe the same, and the edges of a vertex.
 
+use rw::mapping::TaskGrid;
+
 /// A topology that every process describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
@@ -38,6 +40,14 @@ impl Shape {
             Shape::Cartesian { dims, .. } => dims.iter().map(|&d| d as usize).product(),
             Shape::Graph { index, .. } => index.len(),
         }
+    }
+
+    /// The grid that the vertices are points of.
+    pub fn grid(&self) -> Option<TaskGrid> {
+        let Shape::Cartesian { dims, periods } = self else { return None };
+        let dims: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
+        let wrap: Vec<bool> = periods.iter().map(|&p| p != 0).collect();
+        TaskGrid::new(&dims, &wrap)
     }
 
     /// The vertices that `vertex` sends to, each with weight 1; several times as often as it does.
@@ -115,6 +125,14 @@ mod tests {
         assert_eq!(neighbours(&torus, 12), [0u32; 0], "no vertex");
         // Both neighbours of an extent of two are the same one; one of extent one has none.
         assert_eq!(neighbours(&grid(&[2, 1], &[1, 1], 2).unwrap(), 0), [1, 1]);
+    }
+
+    #[test]
+    fn grids_are_passed_on_without_extents_of_one() {
+        let shape = grid(&[3, 1, 4], &[1, 1, 0], 12).unwrap();
+        assert_eq!(shape.grid(), TaskGrid::new(&[3, 4], &[true, false]));
+        assert_eq!(grid(&[1], &[0], 12).unwrap().grid(), None);
+        assert_eq!(Shape::graph(vec![1, 2], vec![1, 0], 3).unwrap().grid(), None);
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Recursive bisection of the grid by planes.
+//!
+//! Von Kirchbach, Lehr, Hunold, Schulz and Träff, "Efficient Process-to-Node Mapping Algorithms for
+//! Stencil Computations", IEEE CLUSTER 2020, section V-A. Grid and list of nodes are cut in two
+//! together, by a plane across the dimension that the stencil crosses least, until every part is one
+//! node. Differences: where no plane leaves full nodes on both sides near the middle, or only one
+//! across a dimension that costs more, the cut has a step of one line of points; nodes may be of any
+//! size; and what lies farther out in the network is cut first.
+
+use super::decomposition::Decomposition;
+use super::points::Points;
+use super::rooms::Room;
+use std::cmp::Ordering;
+
+/// See the module.
+pub(super) struct Hyperplane;
+
+impl Decomposition for Hyperplane {
+    fn name(&self) -> &'static str {
+        "hyperplane"
+    }
+
+    fn source(&self) -> &'static str {
+        "von Kirchbach et al., CLUSTER 2020, section V-A"
+    }
+
+    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
+        let mut parts = vec![Vec::new(); rooms.len()];
+        let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..rooms.len())];
+        while let Some((mut set, range)) = sets.pop() {
+            if range.len() <= 1 {
+                parts[range.start] = set;
+                continue;
+            }
+            let cut = Cut::best(points, &set, &rooms[range.clone()]);
+            let key = |point: u32| {
+                let stride = |k: usize| points.shape.dims[k];
+                cut.order.iter().fold(0u64, |key, &k| {
+                    key * stride(k) as u64 + points.coordinate(point, k) as u64
+                })
+            };
+            set.sort_by_cached_key(|&point| key(point));
+            let far = set.split_off(cut.points);
+            let middle = range.start + cut.rooms;
+            sets.push((far, middle..range.end));
+            sets.push((set, range.start..middle));
+        }
+        Ok(parts)
+    }
+}
+
+/// Where to cut a set of points and a list of rooms.
+struct Cut {
+    /// Rooms, and points, of the near side.
+    rooms: usize,
+    points: usize,
+    /// Dimensions by which the points are sorted: the first is the one that is cut.
+    order: Vec<usize>,
+    cost: f64,
+    /// How far from the middle.
+    off: usize,
+}
+
+impl Cut {
+    fn best(points: &Points, set: &[u32], rooms: &[Room]) -> Cut {
+        let d = points.shape.dims.len();
+        let layers: Vec<Vec<usize>> = (0..d).map(|k| layers(points, set, k)).collect();
+        // The cost of a plane: its points, as if the set were a box, and twice in a full ring.
+        let plane = |k: usize| {
+            let extent = layers[k].len().max(1);
+            let ring = points.shape.wrap[k] && extent == points.shape.dims[k];
+            points.crossing[k] * (set.len() / extent) as f64 * if ring { 2.0 } else { 1.0 }
+        };
+        let cheaper = |a: &usize, b: &usize| {
+            plane(*a).total_cmp(&plane(*b)).then(layers[*b].len().cmp(&layers[*a].len()))
+        };
+        let mut by_cost: Vec<usize> = (0..d).collect();
+        by_cost.sort_by(cheaper);
+        let outermost = rooms[1..].iter().map(|room| room.parts).min().unwrap_or(0);
+        let mut sum = 0;
+        let splits: Vec<(usize, usize)> = (1..rooms.len())
+            .map(|s| {
+                sum += rooms[s - 1].places.len();
+                (s, sum)
+            })
+            .filter(|&(s, _)| rooms[s].parts == outermost)
+            .collect();
+        let off = |sum: usize| (2 * sum).abs_diff(set.len());
+        let nearest = splits.iter().map(|&(_, sum)| off(sum)).min().unwrap_or(0);
+        // Up to a third of all to two thirds, unless the rooms themselves are more uneven.
+        let allowed = nearest.max(set.len() / 3);
+        let mut best: Option<Cut> = None;
+        for &(rooms, sum) in splits.iter().filter(|(_, sum)| off(*sum) <= allowed) {
+            for &k in by_cost.iter().filter(|&&k| layers[k].len() > 1) {
+                let mut before = 0;
+                let even = layers[k].iter().any(|&layer| {
+                    before += layer;
+                    before == sum
+                });
+                // The step: one line of points across the cheapest other dimension.
+                let order: Vec<usize> =
+                    std::iter::once(k).chain(by_cost.iter().copied().filter(|&j| j != k)).collect();
+                let step = match order.get(1) {
+                    Some(&j) if !even => plane(j) / layers[k].len() as f64,
+                    _ => 0.0,
+                };
+                let cut = Cut { rooms, points: sum, order, cost: plane(k) + step, off: off(sum) };
+                let better = |old: &Cut| {
+                    let by_cost = cut.cost.total_cmp(&old.cost);
+                    by_cost.then(cut.off.cmp(&old.off)) == Ordering::Less
+                };
+                if best.as_ref().is_none_or(better) {
+                    best = Some(cut);
+                }
+            }
+        }
+        best.unwrap_or_else(|| {
+            let (rooms, sum) = splits.first().copied().unwrap_or((1, rooms[0].places.len()));
+            Cut { rooms, points: sum, order: by_cost, cost: 0.0, off: 0 }
+        })
+    }
+}
+
+/// Number of points in every layer of the set across a dimension, from the first one in use on.
+fn layers(points: &Points, set: &[u32], k: usize) -> Vec<usize> {
+    let mut count = vec![0usize; points.shape.dims[k]];
+    set.iter().for_each(|&point| count[points.coordinate(point, k)] += 1);
+    let first = count.iter().position(|&c| c > 0).unwrap_or(0);
+    let last = count.iter().rposition(|&c| c > 0).unwrap_or(0);
+    count[first..=last.max(first)].to_vec()
+}

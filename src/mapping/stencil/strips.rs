@@ -1,0 +1,102 @@
+//! Strips along the longest dimension, as wide as the best box of a node.
+//!
+//! Von Kirchbach et al., CLUSTER 2020, section V-C ("stencil strips"): the sides of the best box for
+//! a node are in the ratio of the stencil's extents; the grid is cut into strips of these widths
+//! along its longest dimension, which are walked one after the other, there and back, and nodes take
+//! the points in that order. Differences: the ratio is that of the weights crossing each dimension,
+//! which is the same for stencils with equal weights in every direction; all dimensions are tried as
+//! the one to walk along, and widths are evened out.
+
+use super::decomposition::{Decomposition, filled};
+use super::points::Points;
+use super::rooms::Room;
+
+/// See the module.
+pub(super) struct Strips;
+
+impl Decomposition for Strips {
+    fn name(&self) -> &'static str {
+        "stencil-strips"
+    }
+
+    fn source(&self) -> &'static str {
+        "von Kirchbach et al., CLUSTER 2020, section V-C"
+    }
+
+    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
+        let size = points.len() as f64 / rooms.len().max(1) as f64;
+        let sides = sides(points, size);
+        let dims = &points.shape.dims;
+        // Along the dimension in which the grid is longest, measured in boxes.
+        let along = (0..dims.len())
+            .max_by(|&a, &b| {
+                let boxes = |k: usize| dims[k] as f64 / sides[k];
+                boxes(a).total_cmp(&boxes(b)).then(b.cmp(&a))
+            })
+            .unwrap_or(0);
+        Ok(filled(&walk(points, &sides, along), rooms))
+    }
+}
+
+/// Sides of the box of `size` points that cuts the least: in proportion to what crosses each
+/// dimension, at least 1 and at most the grid's.
+pub(super) fn sides(points: &Points, size: f64) -> Vec<f64> {
+    let dims = &points.shape.dims;
+    let mut sides: Vec<Option<f64>> = vec![None; dims.len()];
+    loop {
+        let open: Vec<usize> = (0..dims.len()).filter(|&k| sides[k].is_none()).collect();
+        let taken: f64 = sides.iter().flatten().product();
+        let crossing: f64 = open.iter().map(|&k| points.crossing[k].max(1e-9)).product();
+        let unit = (size / taken / crossing).max(0.0).powf(1.0 / open.len().max(1) as f64);
+        let wanted = |k: usize| unit * points.crossing[k].max(1e-9);
+        // Clip the one that is farthest out of its limits, then share what is left again.
+        let beyond = |k: usize| (wanted(k) / dims[k] as f64).max(1.0 / wanted(k));
+        let worst = open.iter().copied().max_by(|&a, &b| beyond(a).total_cmp(&beyond(b)));
+        let Some(k) = worst else { break };
+        if beyond(k) <= 1.0 {
+            for k in open {
+                sides[k] = Some(wanted(k));
+            }
+            break;
+        }
+        sides[k] = Some(wanted(k).clamp(1.0, dims[k] as f64));
+    }
+    sides.into_iter().map(|side| side.unwrap_or(1.0)).collect()
+}
+
+/// All points, strip after strip.
+fn walk(points: &Points, sides: &[f64], along: usize) -> Vec<u32> {
+    let dims = &points.shape.dims;
+    let across: Vec<usize> = (0..dims.len()).filter(|&k| k != along).collect();
+    let strips: Vec<usize> = across
+        .iter()
+        .map(|&k| ((dims[k] as f64 / sides[k]).round() as usize).clamp(1, dims[k]))
+        .collect();
+    // For every point: the strip (there and back over the dimensions across), the position along it
+    // (there and back from strip to strip), and the position in the slice (likewise).
+    let mut keys: Vec<(u64, u32)> = (0..points.len() as u32)
+        .map(|point| {
+            let mut strip = 0usize;
+            let at = points.coordinate(point, along);
+            for (&k, &count) in across.iter().zip(&strips) {
+                let x = points.coordinate(point, k);
+                let which = x * count / dims[k];
+                strip = there_and_back(strip, which, count);
+            }
+            let at = if strip.is_multiple_of(2) { at } else { dims[along] - 1 - at };
+            let mut in_slice = at;
+            for &k in &across {
+                in_slice = there_and_back(in_slice, points.coordinate(point, k), dims[k]);
+            }
+            let key = (strip * dims[along] + at) as u64;
+            (key << 32 | (in_slice as u64 & 0xffff_ffff), point)
+        })
+        .collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(_, point)| point).collect()
+}
+
+/// Appends a digit to a number so that counting up changes one digit by one.
+fn there_and_back(number: usize, digit: usize, base: usize) -> usize {
+    number * base + if number.is_multiple_of(2) { digit } else { base - 1 - digit }
+}

@@ -1,0 +1,51 @@
+/* A halo exchange on a Cartesian communicator that is made before anything is sent:
+ *
+ *     cart_first DX[p] [DY[p] [DZ[p]]]        extents of the grid, p for a periodic dimension
+ *
+ * Every process sends BYTES to every neighbour; the data says which rank it comes from. There is no
+ * other traffic from one process to another.
+ */
+#include "check.h"
+
+enum { BYTES = 1000 };
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    int dims[3], periods[3], rank, mapped, count = 0;
+    const int axes = argc - 1 < 3 ? argc - 1 : 3;
+    char out[BYTES], in[6][BYTES];
+    MPI_Request requests[6];
+    MPI_Comm comm;
+    for (int k = 0; k < axes; k++) {
+        dims[k] = atoi(argv[1 + k]);
+        periods[k] = strchr(argv[1 + k], 'p') != NULL;
+    }
+    OK(MPI_Cart_create(MPI_COMM_WORLD, axes, dims, periods, 1, &comm));
+    OK(MPI_Cart_map(MPI_COMM_WORLD, axes, dims, periods, &mapped));
+    if (comm == MPI_COMM_NULL) {
+        SAME(mapped, MPI_UNDEFINED);
+        return verdict("cart_first");
+    }
+    MPI_Comm_rank(comm, &rank);
+    SAME(mapped, rank);
+    memset(out, 'a' + rank, sizeof out);
+    int from[6];
+    for (int k = 0; k < axes; k++)
+        for (int way = -1; way <= 1; way += 2) {
+            int source, target;
+            OK(MPI_Cart_shift(comm, k, way, &source, &target));
+            from[count] = source;
+            OK(MPI_Irecv(in[count], BYTES, MPI_CHAR, source, 2 * k + (way > 0), comm,
+                         &requests[count]));
+            OK(MPI_Send(out, BYTES, MPI_CHAR, target, 2 * k + (way > 0), comm));
+            count++;
+        }
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < count; k++)
+        if (from[k] != MPI_PROC_NULL)
+            CHECK(in[k][0] == 'a' + from[k] && in[k][BYTES - 1] == 'a' + from[k],
+                  "a face of rank %d", from[k]);
+    OK(MPI_Comm_free(&comm));
+    return verdict("cart_first");
+}

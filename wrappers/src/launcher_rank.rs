@@ -1,0 +1,84 @@
+//! The launcher's variables that say the rank of the process (`OMPI_COMM_WORLD_RANK`, …), while the
+//! world is replaced: what reads them after MPI_Init finds the rank in the world it sees.
+//!
+//! Entries of `environ` are replaced by one store each, so that a thread that reads the environment
+//! meanwhile finds the old or the new string. At the end the old ones are put back: an MPI library that
+//! is initialised once more asks its launcher as the process that it is. Variables that only MPI
+//! libraries and launchers read (`PMIX_RANK`) stay, and so does the rank on the node
+//! (`OMPI_COMM_WORLD_LOCAL_RANK`), by which programs choose a GPU.
+//!
+//! Limits: programs that copied the environment at their start (Python's `os.environ`) see the copy.
+
+use libc::c_char;
+use parking_lot::Mutex;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Open MPI, MPICH and Intel MPI, MVAPICH, Slurm, PALS, ALPS, Flux, jsrun.
+const NAMES: [&str; 8] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "SLURM_PROCID",
+    "PALS_RANKID",
+    "ALPS_APP_PE",
+    "FLUX_TASK_RANK",
+    "JSM_NAMESPACE_RANK",
+];
+
+/// Addresses of the strings that were replaced, and of those in their places.
+static REPLACED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+unsafe extern "C" {
+    /// The C library's environment.
+    static environ: *const AtomicPtr<c_char>;
+}
+
+/// Every entry of the environment.
+fn entries() -> impl Iterator<Item = &'static AtomicPtr<c_char>> {
+    // SAFETY: null, or an array of pointers that ends with a null pointer; a program that replaces the
+    // array in another thread meanwhile does what the C library forbids.
+    let mut next = unsafe { environ };
+    std::iter::from_fn(move || {
+        // SAFETY: as above; not past the end.
+        let entry = unsafe { next.as_ref()? };
+        if entry.load(Ordering::Acquire).is_null() {
+            return None;
+        }
+        // SAFETY: as above.
+        next = unsafe { next.add(1) };
+        Some(entry)
+    })
+}
+
+/// The process that the launcher called `old` is rank `new` of the world from now on.
+pub fn changed(old: usize, new: usize) {
+    if old == new {
+        return;
+    }
+    let mut replaced = REPLACED.lock();
+    for entry in entries() {
+        let address = entry.load(Ordering::Acquire);
+        // SAFETY: an entry of the environment is a C string.
+        let Ok(text) = (unsafe { CStr::from_ptr(address) }).to_str() else { continue };
+        let Some((name, value)) = text.split_once('=') else { continue };
+        // Another number is not the rank in this job: of a launch around it, perhaps.
+        if !NAMES.contains(&name) || value.parse() != Ok(old) {
+            continue;
+        }
+        let Ok(string) = CString::new(format!("{name}={new}")) else { continue };
+        // Leaked: a program may keep what getenv gave it.
+        let string = string.into_raw();
+        entry.store(string, Ordering::Release);
+        replaced.push((address as usize, string as usize));
+    }
+}
+
+/// Puts the launcher's values back where the program did not set its own.
+pub fn restore() {
+    for (old, new) in std::mem::take(&mut *REPLACED.lock()) {
+        if let Some(entry) = entries().find(|e| e.load(Ordering::Acquire) as usize == new) {
+            entry.store(old as *mut c_char, Ordering::Release);
+        }
+    }
+}
