@@ -110,6 +110,34 @@ fn snake(sides: [usize; 3], wanted: usize, seed: u64) -> Vec<usize> {
     slots
 }
 
+/// GSEARCH on random nodes of a mesh: where it is below GEOM, and how many swaps that takes.
+fn gsearch_random(side: usize, allocations: usize) {
+    let (job, machine) = (format!("stencil:{side}x{side}x{side}"), "mesh:24x24x16");
+    let (Ok(graph), Ok(topology)) = (pattern(&job), parse(machine)) else {
+        println!("gsearch-random: cannot make {job} or {machine}");
+        return;
+    };
+    let (mut below, mut ratios) = (0, Vec::new());
+    let mut state = 1u64;
+    for _ in 0..allocations {
+        let mut nodes: Vec<usize> = (0..topology.slots()).collect();
+        for i in (1..nodes.len()).rev() {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            nodes.swap(i, (state >> 33) as usize % (i + 1));
+        }
+        nodes.truncate(side * side * side);
+        nodes.sort_unstable();
+        let [geom, gsearch] =
+            ["geom", "gsearch"].map(|name| run(&graph, topology.as_ref(), Some(&nodes), name));
+        let (Some(geom), Some(gsearch)) = (geom, gsearch) else { continue };
+        below += usize::from(gsearch.evaluation.hops_per_byte < geom.evaluation.hops_per_byte);
+        ratios.push(gsearch.swaps.parse().unwrap_or(f64::NAN) / nodes.len() as f64);
+    }
+    let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    println!("{job} | {} | {below} | {mean:.3}, {largest:.3}", ratios.len());
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let only = arguments.first().cloned();
@@ -149,6 +177,13 @@ fn main() {
         }
         let slots = snake([24, 24, 16], 2048, 1);
         rows("gsearch", ("stencil:16x16x8", "mesh:24x24x16"), Some(&slots), &all[..2]);
+    }
+    if part("gsearch-random") {
+        // GSearch paper, IV-B, Figure 9: on random nodes a mean of a bit less than n/4 swaps.
+        println!("pattern | allocations | GSearch below GEOM | swaps / n: mean, largest");
+        for side in [4, 6, 8, 10, 12] {
+            gsearch_random(side, 10);
+        }
     }
     if part("hiertopomap") {
         // HierTopoMap paper, 5: hop-bytes down by up to 90 %, 8192 processes in 0.32 s on a fat tree

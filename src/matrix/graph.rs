@@ -128,6 +128,11 @@ impl Graph {
         self.neighbours.len() / 2
     }
 
+    /// Where the rows begin, for [`Graph::neighbours`] and [`Graph::weights`] alike.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
     /// Number of neighbours of `v`.
     pub fn degree(&self, v: usize) -> usize {
         self.offsets[v + 1] - self.offsets[v]

@@ -38,8 +38,16 @@ impl Groups {
             Preset::Default => (2, 4),
             Preset::Strong => (6, 8),
         };
-        let effort =
-            BisectEffort { runs, growings: 4, passes, cycles: 1, members: 3, hurried: false };
+        let effort = BisectEffort {
+            runs,
+            growings: 4,
+            passes,
+            cycles: 1,
+            members: 3,
+            starts: 1,
+            share: 1,
+            hurried: false,
+        };
         let mut split = Split {
             bisector: Bisector::new(effort, budget),
             rng: Rng::new(seed).fork(11),

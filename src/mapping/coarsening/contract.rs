@@ -9,8 +9,8 @@ pub(crate) struct Contractor {
     members: Vec<u32>,
     /// The row at hand: neighbours and weights; the first is the cluster itself.
     row: Vec<(u32, i64)>,
-    /// Where in the row a cluster was put: valid if it is there indeed, so that nothing needs to be
-    /// cleared.
+    /// Where a cluster was last put, counted over all rows; positions before the row at hand are no
+    /// longer valid, so that nothing needs to be cleared from row to row.
     seen: Vec<u32>,
 }
 
@@ -18,10 +18,10 @@ impl Contractor {
     /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
     pub(crate) fn contract(&mut self, graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr {
         self.group(cluster_of, clusters);
-        if self.seen.len() < clusters {
-            self.seen.resize(clusters, 0);
-        }
-        let (seen, row) = (&mut self.seen[..], &mut self.row);
+        self.seen.clear();
+        self.seen.resize(clusters, 0);
+        let seen = &mut self.seen[..];
+        let row = &mut self.row;
         let room = graph.targets.len() / 2;
         let mut coarse = Csr {
             offsets: roomy(clusters + 1),
@@ -31,34 +31,43 @@ impl Contractor {
             bias: Vec::new(),
         };
         coarse.offsets.push(0);
+        // Every row takes one position more than it has neighbours, for the cluster itself.
+        let mut begin = 1u32;
         for c in 0..clusters {
             let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
             let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
             if row.len() <= most {
                 row.resize(2 * most, (0, 0));
             }
+            let row = &mut row[..];
+            if begin > u32::MAX / 2 {
+                seen.fill(0);
+                begin = 1;
+            }
+            seen[c] = begin;
             row[0] = (c as u32, 0);
-            seen[c] = 0;
-            let mut length = 1;
+            let mut length = 1u32;
             let mut size = 0;
             for &v in members {
                 size += graph.sizes[v as usize];
                 for (t, w) in graph.arcs(v as usize) {
                     let d = cluster_of[t];
-                    let at = seen[d as usize] as usize;
-                    let (there, weight) = row[at];
+                    let put = &mut seen[d as usize];
                     // Whether two edges meet is as good as random: no branch on it.
-                    let known = (at < length) & (there == d);
-                    let (at, weight) = if known { (at, weight) } else { (length, 0) };
-                    row[at] = (d, weight + w);
-                    seen[d as usize] = at as u32;
-                    length += usize::from(!known);
+                    let at = put.wrapping_sub(begin).min(length);
+                    *put = begin + at;
+                    let cell = &mut row[at as usize];
+                    let known = at < length;
+                    *cell = (d, (cell.1 & -i64::from(known)) + w);
+                    length += u32::from(!known);
                 }
             }
-            coarse.targets.extend(row[1..length].iter().map(|&(d, _)| d));
-            coarse.weights.extend(row[1..length].iter().map(|&(_, w)| w));
+            let row = &row[1..length as usize];
+            coarse.targets.extend(row.iter().map(|&(d, _)| d));
+            coarse.weights.extend(row.iter().map(|&(_, w)| w));
             coarse.sizes.push(size);
             coarse.offsets.push(coarse.targets.len() as u32);
+            begin += length;
         }
         coarse.add_bias(graph, cluster_of);
         coarse

@@ -19,6 +19,10 @@ pub(crate) struct BisectEffort {
     pub(crate) cycles: usize,
     /// Vertices that a cluster may join at once.
     pub(crate) members: u32,
+    /// Multilevel runs on a coarse graph, of which the best goes on to the whole one.
+    pub(crate) starts: usize,
+    /// That coarse graph has at most one vertex for so many of the whole.
+    pub(crate) share: usize,
     /// For large problems: gives up sooner on the smallest graphs, of which they have the most, and
     /// lets several bisections start from the same clusters.
     pub(crate) hurried: bool,
@@ -188,9 +192,11 @@ impl Bisector {
         let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
         let mut uses = 0;
+        let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
+        let most = if several { (graph.len() / self.effort.share).max(COARSEST) } else { COARSEST };
         loop {
             let current = levels.last().map_or(graph, |(g, _)| g);
-            if current.len() <= COARSEST {
+            if current.len() <= most {
                 break;
             }
             let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
@@ -222,6 +228,8 @@ impl Bisector {
             let mut b = Bisection::new(coarsest, sides);
             self.fm.refine(coarsest, &mut b, limits, |_| true);
             b
+        } else if several && coarsest.len() > 2 * COARSEST {
+            self.best_start(coarsest, target, limits.allowed, rng)
         } else {
             self.first(coarsest, limits, rng)
         };
@@ -252,7 +260,28 @@ impl Bisector {
         b
     }
 
+    /// The best of several multilevel runs on a coarse graph. They cost next to nothing there, and
+    /// what one run gets wrong about a large graph no refinement puts right.
+    fn best_start(&mut self, graph: &Csr, target: i64, allowed: i64, rng: &mut Rng) -> Bisection {
+        let outer = (self.effort, self.allowed);
+        self.effort = BisectEffort { starts: 1, members: outer.0.members.min(3), ..outer.0 };
+        self.allowed = allowed;
+        let excess = |b: &Bisection| ((b.size[0] - target).abs() - allowed).max(0);
+        let mut best = self.multilevel(graph, target, None, rng);
+        for _ in 1..outer.0.starts {
+            let other = self.multilevel(graph, target, None, rng);
+            if (excess(&other), other.cut) < (excess(&best), best.cut) {
+                best = other;
+            }
+        }
+        (self.effort, self.allowed) = outer;
+        best
+    }
+
     fn first(&mut self, graph: &Csr, limits: FmLimits, rng: &mut Rng) -> Bisection {
+        if let Some(b) = self.fm.first(graph, limits, self.effort.growings, rng) {
+            return b;
+        }
         let mut best: Option<((i64, i64), Bisection)> = None;
         for _ in 0..self.effort.growings.max(1) {
             let mut b = grow(graph, limits.target, &mut self.queue, rng);

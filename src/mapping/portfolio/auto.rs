@@ -75,9 +75,14 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
         .into_iter()
         .map(|mut candidate| {
             prepared.honour_fixed(&mut candidate.place_of);
-            (prepared.cost(&candidate.place_of), candidate)
+            (0, candidate)
         })
         .collect();
+    // On a large tree the only candidate has nothing to be compared with.
+    if list.len() > 1 || prepared.tree.is_none() {
+        list.iter_mut().for_each(|(cost, c)| *cost = prepared.cost(&c.place_of));
+    }
+    let alone = list.len() == 1;
     list.sort_by_key(|(cost, _)| *cost);
     // A placement by the stencil alone that comes first does not take the place of those that local
     // search improves more: they are refined as well.
@@ -95,11 +100,12 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
         list.insert(0, first);
     }
     let polished = list.into_iter().map(|(cost, candidate)| {
-        if cost == prepared.least() {
+        if prepared.tree.is_none() && cost == prepared.least() {
             return (cost, candidate);
         }
         let place_of = polish(prepared, candidate.place_of, &effort, budget);
-        (prepared.cost(&place_of), Candidate { place_of, ..candidate })
+        let cost = if alone { 0 } else { prepared.cost(&place_of) };
+        (cost, Candidate { place_of, ..candidate })
     });
     let (_, best) = polished.min_by_key(|(cost, _)| *cost)?;
     Some(Outcome::new(problem, prepared.by_task(best.place_of)).with("chosen", best.name))

@@ -33,6 +33,8 @@ impl Effort {
             passes,
             cycles,
             members: 3,
+            starts: 1,
+            share: 1,
             hurried: false,
         };
         match preset {
@@ -41,6 +43,8 @@ impl Effort {
                     bisect: BisectEffort {
                         // Fewer levels pay where every level is a walk through memory.
                         members: if n > 65_536 { 6 } else { 3 },
+                        starts: if n > 8192 { 8 } else { 1 },
+                        share: if n > 65_536 { 32 } else { 4 },
                         hurried: n > 400_000,
                         ..bisect(1, 2, 2, 0)
                     },

@@ -2,9 +2,7 @@
 
 use super::choose::choose_places;
 use crate::mapping::refinement::cost;
-use crate::mapping::work::{
-    Csr, Lookup, Rng, Scale, TreePlaces, breadth_first_order, lookup, with_distance,
-};
+use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, lookup, with_distance};
 use crate::mapping::{Objective, Problem};
 
 /// Problems above this size are renumbered for locality.
@@ -33,10 +31,11 @@ impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
         let graph = problem.graph();
         let scale = Scale::new(graph.total_weight(), largest_distance(problem));
-        let order = (graph.vertices() > RENUMBER_FROM).then(|| breadth_first_order(graph));
-        let mut csr = match &order {
-            Some(order) => Csr::reordered(graph, order, |w| scale.weight(w)),
-            None => Csr::from_graph(graph, scale),
+        let (mut csr, order) = if graph.vertices() > RENUMBER_FROM {
+            let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
+            (csr, Some(order))
+        } else {
+            (Csr::from_graph(graph, scale), None)
         };
         if problem.objective() == Objective::TotalHops {
             count_pairs(problem, order.as_deref(), &mut csr);

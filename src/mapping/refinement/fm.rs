@@ -4,7 +4,7 @@
 //! imbalance is allowed; on the input graph that is exactly zero.
 
 use super::fm_small::{self, FmSmall};
-use crate::mapping::work::{Csr, GainHeap};
+use crate::mapping::work::{Csr, GainHeap, Rng};
 
 /// Two sides of a graph.
 #[derive(Debug, Clone, Default)]
@@ -135,6 +135,18 @@ impl Fm {
                 break;
             }
         }
+    }
+
+    /// The best of `growings` bisections from nothing, each refined; `None` for graphs that are too
+    /// large for that.
+    pub(crate) fn first(
+        &mut self,
+        graph: &Csr,
+        limits: FmLimits,
+        growings: usize,
+        rng: &mut Rng,
+    ) -> Option<Bisection> {
+        (graph.len() <= fm_small::MOST).then(|| self.small.first(graph, limits, growings, rng))
     }
 
     /// What the last run saw of every vertex, for [`Fm::was_near_cut`]; the buffer is handed over.

@@ -6,7 +6,7 @@
 //! that all gains are known from the start.
 
 use super::fm::{Bisection, FmLimits};
-use crate::mapping::work::Csr;
+use crate::mapping::work::{Csr, Rng};
 
 /// Vertices at most.
 pub(super) const MOST: usize = 64;
@@ -64,11 +64,96 @@ impl FmSmall {
             self.listed |= u64::from(worthwhile) << v;
             self.side_1 |= u64::from(s) << v;
         }
+        self.passes(graph, b, limits);
+    }
+
+    fn passes(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) {
         for _ in 0..limits.passes {
             if !self.pass(graph, b, limits) {
                 break;
             }
         }
+    }
+
+    /// The best of several bisections from nothing: side 0 grows from a random vertex by the
+    /// neighbour that saves most cut (Karypis and Kumar, SIAM J. Sci. Comput. 1998, section 3.2),
+    /// then each is refined.
+    pub(super) fn first(
+        &mut self,
+        graph: &Csr,
+        limits: FmLimits,
+        growings: usize,
+        rng: &mut Rng,
+    ) -> Bisection {
+        let n = graph.len().min(MOST);
+        let all = if n == MOST { u64::MAX } else { (1 << n) - 1 };
+        // Gains of moves from side 1 while all are there, and who is always worth a try.
+        let mut start = [0i64; MOST];
+        let (mut cut, mut lone) = (0, 0u64);
+        for v in 0..n {
+            let mut neighbours = 0u64;
+            for (t, w) in graph.arcs(v) {
+                start[v] -= w;
+                neighbours |= 1 << (t % MOST);
+            }
+            self.neighbours[v] = neighbours;
+            let bias = graph.bias.get(v).copied().unwrap_or(0);
+            start[v] += bias;
+            cut += bias;
+            lone |= u64::from(neighbours == 0 || bias != 0) << v;
+        }
+        let total: i64 = graph.sizes.iter().map(|&s| i64::from(s)).sum();
+        let mut best: Option<((i64, i64), Bisection)> = None;
+        for _ in 0..growings.max(1) {
+            self.gain = start;
+            self.side_1 = all;
+            self.touched = [0; MOST];
+            self.clock = 0;
+            let mut seed = rng.below(n.max(1));
+            if !graph.bias.is_empty() && rng.below(2) == 0 {
+                seed = (0..n).max_by_key(|&v| graph.bias[v]).unwrap_or(seed);
+            }
+            let mut b = Bisection { side: vec![1; n], size: [0, total], cut };
+            let (mut frontier, mut reached) = (0u64, 0u64);
+            while b.size[0] < limits.target {
+                let v = match self.best(frontier) {
+                    Some((_, v)) => v,
+                    // A new component: the next vertex that is still outside, from the seed on.
+                    None if self.side_1 == 0 => break,
+                    None => {
+                        let later = self.side_1 & (u64::MAX << seed);
+                        let open = if later != 0 { later } else { self.side_1 };
+                        seed = open.trailing_zeros() as usize % MOST;
+                        seed
+                    }
+                };
+                let own = i64::from(graph.sizes[v]);
+                if b.size[0] + own > limits.target
+                    && b.size[0] + own - limits.target > limits.target - b.size[0]
+                {
+                    break;
+                }
+                self.flip(graph, &mut b, v);
+                reached |= self.neighbours[v];
+                frontier = reached & self.side_1;
+            }
+            // At the cut, or of no tie to either side.
+            let inside = all & !self.side_1;
+            let at_cut = (0..n).filter(|&v| {
+                let across = if inside >> v & 1 == 1 { self.side_1 } else { inside };
+                self.neighbours[v] & across != 0
+            });
+            self.listed = at_cut.fold(lone, |set, v| set | 1 << v);
+            if limits.excess(&b) > 0 {
+                self.listed = all;
+            }
+            self.passes(graph, &mut b, limits);
+            let key = (limits.excess(&b), b.cut);
+            if best.as_ref().is_none_or(|(k, _)| key < *k) {
+                best = Some((key, b));
+            }
+        }
+        best.map(|(_, b)| b).unwrap_or_default()
     }
 
     /// The vertex of a set with the largest gain.

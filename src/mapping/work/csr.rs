@@ -135,36 +135,49 @@ impl Csr {
     /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias.
     /// `number` is scratch.
     pub(crate) fn split(&self, side: &[u8], number: &mut Vec<u32>) -> [Csr; 2] {
+        const SIDE: u32 = 1 << 31;
+        let (mut counts, mut arcs) = ([0u32; 2], [0usize; 2]);
         number.clear();
-        let mut counts = [0u32; 2];
-        number.extend(side.iter().map(|&s| {
-            let count = &mut counts[usize::from(s & 1)];
-            *count += 1;
-            *count - 1
+        number.extend(side.iter().zip(self.offsets.windows(2)).map(|(&s, range)| {
+            let s = usize::from(s & 1);
+            counts[s] += 1;
+            arcs[s] += (range[1] - range[0]) as usize;
+            (counts[s] - 1) | (s as u32 * SIDE)
         }));
-        // Few edges are cut, so the share of the vertices is about that of the arcs.
-        let share = |count: u32| {
-            let part = self.targets.len() as u64 * u64::from(count) / self.len().max(1) as u64;
-            (part + part / 16) as usize
-        };
-        let mut parts = counts.map(|count| Csr {
-            offsets: roomy(count as usize + 1),
-            targets: roomy(share(count)),
-            weights: roomy(share(count)),
-            sizes: roomy(count as usize),
+        let mut parts = [0, 1].map(|s| Csr {
+            offsets: roomy(counts[s] as usize + 1),
+            targets: roomy(arcs[s]),
+            weights: roomy(arcs[s]),
+            sizes: roomy(counts[s] as usize),
             bias: Vec::new(),
         });
-        parts.iter_mut().for_each(|part| part.offsets.push(0));
-        for (v, &s) in side.iter().enumerate() {
-            let part = &mut parts[usize::from(s & 1)];
+        let mut rooms = parts.each_mut().map(|part| {
+            part.offsets.push(0);
+            let rooms = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
+            (rooms, &mut part.offsets, &mut part.sizes)
+        });
+        let mut ends = [0usize; 2];
+        for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
+            let s = (own >> 31) as usize;
+            let ((targets, weights), offsets, sizes) = &mut rooms[s];
+            let mut end = ends[s];
             for (t, w) in self.arcs(v) {
-                if side[t] == s {
-                    part.targets.push(number[t]);
-                    part.weights.push(w);
-                }
+                // Written before it is known whether the arc stays: no branch on it.
+                targets[end].write(number[t] & !SIDE);
+                weights[end].write(w);
+                end += usize::from(number[t] ^ own < SIDE);
             }
-            part.offsets.push(part.targets.len() as u32);
-            part.sizes.push(self.sizes[v]);
+            ends[s] = end;
+            offsets.push(end as u32);
+            sizes.push(size);
+        }
+        for (part, end) in parts.iter_mut().zip(ends) {
+            // SAFETY: the loop above wrote the first `end` elements of both, which is within their
+            // room: it is checked at every write.
+            unsafe {
+                part.targets.set_len(end);
+                part.weights.set_len(end);
+            }
         }
         parts
     }

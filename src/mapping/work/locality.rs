@@ -2,33 +2,9 @@
 //!
 //! With labels that mean nothing every edge is a cache miss; in breadth-first order nearly none is.
 
+use super::pages::ask_for;
 use super::{Csr, Rng, roomy};
 use crate::matrix::Graph;
-
-/// Vertices in breadth-first order, component by component; vertices without edges last.
-pub(crate) fn breadth_first_order(graph: &Graph) -> Vec<u32> {
-    let n = graph.vertices();
-    let mut order = Vec::with_capacity(n);
-    let mut seen = vec![false; n];
-    for start in 0..n {
-        if seen[start] || graph.degree(start) == 0 {
-            continue;
-        }
-        seen[start] = true;
-        let mut next = order.len();
-        order.push(start as u32);
-        while let Some(&v) = order.get(next) {
-            next += 1;
-            for &t in graph.neighbours(v as usize) {
-                if !std::mem::replace(&mut seen[t as usize], true) {
-                    order.push(t);
-                }
-            }
-        }
-    }
-    order.extend((0..n as u32).filter(|&v| !seen[v as usize]));
-    order
-}
 
 /// Random visiting order that stays within blocks, so that a large graph is still walked mostly
 /// along memory.
@@ -44,13 +20,16 @@ pub(crate) fn visiting_order(n: usize, rng: &mut Rng, out: &mut Vec<u32>) {
 }
 
 impl Csr {
-    /// The graph with vertex `order[i]` renumbered to i; rows stay sorted.
-    pub(crate) fn reordered(graph: &Graph, order: &[u32], weight: impl Fn(u64) -> i64) -> Csr {
-        let n = order.len();
-        let mut number = vec![0u32; n];
-        for (i, &v) in order.iter().enumerate() {
-            number[v as usize] = i as u32;
-        }
+    /// The graph with its vertices in breadth-first order, component by component, those without
+    /// edges last; and that order: vertex `order[i]` is renumbered to i. Rows stay sorted.
+    pub(crate) fn breadth_first(graph: &Graph, weight: impl Fn(u64) -> i64) -> (Csr, Vec<u32>) {
+        const NONE: u32 = u32::MAX;
+        /// Rows that are asked for ahead of their turn.
+        const AHEAD: usize = 12;
+        let n = graph.vertices();
+        let mut order = Vec::with_capacity(n);
+        let mut number: Vec<u32> = roomy(n);
+        number.resize(n, NONE);
         let mut csr = Csr {
             offsets: roomy(n + 1),
             targets: roomy(2 * graph.edges()),
@@ -60,15 +39,41 @@ impl Csr {
         };
         csr.offsets.push(0);
         let mut row: Vec<(u32, i64)> = Vec::new();
-        for &v in order {
-            row.clear();
-            row.extend(graph.arcs(v as usize).map(|(t, w)| (number[t as usize], weight(w))));
-            row.sort_unstable_by_key(|&(t, _)| t);
-            csr.targets.extend(row.iter().map(|&(t, _)| t));
-            csr.weights.extend(row.iter().map(|&(_, w)| w));
-            csr.offsets.push(csr.targets.len() as u32);
+        let mut next = 0;
+        for start in 0..n {
+            if number[start] != NONE || graph.degree(start) == 0 {
+                continue;
+            }
+            number[start] = order.len() as u32;
+            order.push(start as u32);
+            while let Some(&v) = order.get(next) {
+                if let Some(&later) = order.get(next + 2 * AHEAD) {
+                    ask_for(&graph.offsets()[later as usize..]);
+                }
+                if let Some(&soon) = order.get(next + AHEAD) {
+                    ask_for(graph.neighbours(soon as usize));
+                    ask_for(graph.weights(soon as usize));
+                }
+                next += 1;
+                // All neighbours of v have their number now or get it here, so the row is final.
+                row.clear();
+                row.extend(graph.arcs(v as usize).map(|(t, w)| {
+                    let id = &mut number[t as usize];
+                    if *id == NONE {
+                        *id = order.len() as u32;
+                        order.push(t);
+                    }
+                    (*id, weight(w))
+                }));
+                row.sort_unstable_by_key(|&(t, _)| t);
+                csr.targets.extend(row.iter().map(|&(t, _)| t));
+                csr.weights.extend(row.iter().map(|&(_, w)| w));
+                csr.offsets.push(csr.targets.len() as u32);
+            }
         }
-        csr
+        order.extend((0..n as u32).filter(|&v| number[v as usize] == NONE));
+        csr.offsets.resize(n + 1, csr.targets.len() as u32);
+        (csr, order)
     }
 }
 
@@ -80,11 +85,10 @@ mod tests {
     #[test]
     fn renumbering_keeps_the_graph() {
         let graph = pattern("rgg:300,shuffle=1").unwrap();
-        let order = breadth_first_order(&graph);
+        let (csr, order) = Csr::breadth_first(&graph, |w| w as i64);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(sorted.iter().enumerate().all(|(i, &v)| i == v as usize));
-        let csr = Csr::reordered(&graph, &order, |w| w as i64);
         for i in 0..300 {
             assert_eq!(csr.degree(i), graph.degree(order[i] as usize));
             for (t, w) in csr.arcs(i) {

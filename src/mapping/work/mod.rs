@@ -13,7 +13,7 @@ mod tree_places;
 pub(crate) use csr::{Csr, Scale};
 pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance};
 pub(crate) use heap::GainHeap;
-pub(crate) use locality::{breadth_first_order, visiting_order};
+pub(crate) use locality::visiting_order;
 pub(crate) use maxima::Maxima;
 pub(crate) use pages::roomy;
 pub(crate) use rng::Rng;

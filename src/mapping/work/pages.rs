@@ -31,6 +31,19 @@ fn advise<T>(vector: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 fn advise<T>(_: &mut Vec<T>) {}
 
+/// Tells the processor that the beginning of a slice is needed soon, so that it waits less for it.
+#[inline(always)]
+pub(crate) fn ask_for<T>(slice: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint that reads nothing and cannot fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slice;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
