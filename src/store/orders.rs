@@ -115,7 +115,7 @@ impl Store {
         }
         let body = postcard::to_allocvec(order)
             .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the order: {e}")))?;
-        self.write(&path, &seal(MAGIC, VERSION, &body), false)?;
+        self.write(&path, &seal(MAGIC, VERSION, &body), false, &|| false)?;
         self.remove_oldest(&prefix(&self.path_of(key)), MOST_ORDERS);
         Ok(path)
     }
