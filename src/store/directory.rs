@@ -98,29 +98,47 @@ impl Store {
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
-        self.put(record, true)
+        Ok(self.put(record, true, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
+    }
+
+    /// [`Self::save`], unless the record in place `stays`: looked at when all but the renaming is done,
+    /// so that a record which somebody else stores meanwhile is seen. `None` if it stays.
+    pub fn save_unless(
+        &self,
+        record: &Record,
+        stays: impl Fn(&Record) -> bool,
+    ) -> Result<Option<PathBuf>> {
+        self.put(record, true, &|| {
+            self.load(&record.key).ok().flatten().is_some_and(|before| stays(&before))
+        })
     }
 
     /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
     /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
     /// record may be damaged, which its checksum shows; the next launch then records anew.
     pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
-        self.put(record, false)
+        Ok(self.put(record, false, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
     }
 
-    fn put(&self, record: &Record, wait: bool) -> Result<PathBuf> {
+    fn put(
+        &self,
+        record: &Record,
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<Option<PathBuf>> {
         let path = self.path_of(&record.key);
         self.create()?;
         let before = self.make_way(&path)?;
-        self.write(&path, &encode_with(record, &joined(&before, &record.history))?, wait)?;
+        let bytes = encode_with(record, &joined(&before, &record.history))?;
+        let written = self.write(&path, &bytes, wait, stays)?;
         self.sweep();
-        Ok(path)
+        Ok(written.then_some(path))
     }
 
     /// Replaces a small file of the store, or creates it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.create()?;
-        self.write(path, bytes, true)
+        self.write(path, bytes, true, &|| false).map(|_| ())
     }
 
     fn create(&self) -> Result<()> {
@@ -130,11 +148,24 @@ impl Store {
         })
     }
 
-    /// Writes under another name and renames.
-    fn write(&self, path: &Path, bytes: &[u8], wait: bool) -> Result<()> {
+    /// Writes under another name and renames; `false` if the file in place `stays` at that moment.
+    fn write(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<bool> {
         let temporary = self.temporary(path);
         let write = if wait { write_synced } else { write_soon };
-        let written = write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+        let mut written = write(&temporary, bytes);
+        if written.is_ok() {
+            if stays() {
+                let _ = fs::remove_file(&temporary);
+                return Ok(false);
+            }
+            written = fs::rename(&temporary, path);
+        }
         if let Err(e) = written {
             // Not more than an attempt: the failure to report is the one above.
             let _ = fs::remove_file(&temporary);
@@ -146,7 +177,7 @@ impl Store {
         if wait && let Ok(directory) = File::open(&self.directory) {
             let _ = directory.sync_all();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Moves a damaged file out of the way; refuses if there is one of a newer version. Gives the

@@ -194,3 +194,26 @@ proptest! {
         prop_assert_eq!(a == b, file_name(&a) == file_name(&b));
     }
 }
+
+#[test]
+fn a_record_that_came_meanwhile_stays() {
+    let (_dir, store) = store();
+    let (mut late, mut own) = (sample("a", 4), sample("a", 4));
+    late.recorded_at = 1;
+    own.recorded_at = 2;
+    // Another one stores while this one is about to.
+    let saved = store.save_unless(&late, |before| before.recorded_at > 1).unwrap();
+    assert!(saved.is_some(), "nothing was there");
+    let asked = std::cell::Cell::new(0);
+    let saved = store
+        .save_unless(&late, |before| {
+            asked.set(asked.get() + 1);
+            store.save(&own).unwrap();
+            assert_eq!(before.recorded_at, 1);
+            true
+        })
+        .unwrap();
+    assert_eq!((saved, asked.get()), (None, 1));
+    assert_eq!(store.load("a").unwrap().unwrap().recorded_at, 2);
+    assert_eq!(names(&store), ["a.rkw"]);
+}

@@ -190,7 +190,9 @@ impl Unfinished {
         }
         let saved = match better && !choice.force {
             true => None,
-            false => Some(store.save(&record)?),
+            false if choice.force => Some(store.save(&record)?),
+            // The job may store its own record while this one is written.
+            false => store.save_unless(&record, |before| self.loses_to(&record, before))?,
         };
         let waiting = Waiting::of(store);
         let whole = record.has_all_tasks();
