@@ -90,15 +90,15 @@ impl FmSmall {
         // Gains of moves from side 1 while all are there, and who is always worth a try.
         let mut start = [0i64; MOST];
         let (mut cut, mut lone) = (0, 0u64);
-        for v in 0..n {
+        for (v, gain) in start.iter_mut().enumerate().take(n) {
             let mut neighbours = 0u64;
             for (t, w) in graph.arcs(v) {
-                start[v] -= w;
+                *gain -= w;
                 neighbours |= 1 << (t % MOST);
             }
             self.neighbours[v] = neighbours;
             let bias = graph.bias.get(v).copied().unwrap_or(0);
-            start[v] += bias;
+            *gain += bias;
             cut += bias;
             lone |= u64::from(neighbours == 0 || bias != 0) << v;
         }
