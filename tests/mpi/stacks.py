@@ -172,6 +172,8 @@ class OpenMpi(Stack):
 class OpenMpi4(OpenMpi):
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
+    unsteady = ("windows that disjoint communicators make at the same time share one file in Open MPI 4, "
+                "without any tool, too")
     unable_truth = (
         (("mpif", "mpi", "f08"), None, "MPI_Ialltoallw MPI_Ineighbor_alltoallw", None,
          "crashes: the Fortran bindings free the arrays of types before the call is complete"),
