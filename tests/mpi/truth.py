@@ -147,7 +147,7 @@ class Launch:
 
     def narrow(self, wanted, problems):
         """Which rows are at fault: halves that are right are left out."""
-        faults, pending = [], [wanted]
+        faults, cannot, pending = [], {}, [wanted]
         while pending and self.count < MOST_LAUNCHES:
             part = pending.pop()
             found = problems if part is wanted else self.attempt(part)[0]
@@ -156,10 +156,18 @@ class Launch:
                 pending += [part[half:], part[:half]]
             elif found:
                 without = self.attempt(part, with_tool=False)[0]
-                faults.append(f"{part[0].name}: " + (f"fails without the library: {without[0]}"
-                                                     if without else found[0]))
+                if without:
+                    cannot[part[0].name] = without[0]
+                else:
+                    faults.append(f"{part[0].name}: {found[0]}")
         if faults:
             return faults
+        if cannot and not pending:
+            # The rest was right in parts.
+            for name, problem in cannot.items():
+                self.results.skip(f"{self.label} {name}", f"fails without the library: {problem}")
+            self.exact = [row.name for row in wanted if row.name not in cannot]
+            return []
         if not pending and self.attempt(wanted, with_tool=False)[0]:
             # So many calls in one process are too much for this MPI; in parts all were right.
             self.exact = [row.name for row in wanted]
