@@ -49,7 +49,10 @@ const BYTES_PER_TASK: u64 = 600;
 
 /// Memory that mapping a graph may take.
 pub fn memory_for(tasks: usize, edges: usize) -> u64 {
-    BYTES_PER_TASK * tasks as u64 + BYTES_PER_EDGE * edges as u64 + (16 << 20)
+    BYTES_PER_TASK
+        .saturating_mul(tasks as u64)
+        .saturating_add(BYTES_PER_EDGE.saturating_mul(edges as u64))
+        .saturating_add(16 << 20)
 }
 
 /// How long to wait for work that has `limit`: it looks at the clock now and then only.
