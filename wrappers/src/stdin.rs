@@ -225,29 +225,19 @@ impl Given {
     }
 }
 
-/// Passes on what comes, in a thread that takes none of the program's signals.
+/// Passes on what comes, in a thread that takes none of the program's signals (SIGPIPE among them).
 fn relay(mut input: std::fs::File, mut output: TcpStream) {
-    // SAFETY: sets are filled before they are read; the mask is put back below.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let _ = std::thread::Builder::new().stack_size(128 << 10).spawn(move || {
-            let mut buffer = [0u8; 16 << 10];
-            loop {
-                match input.read(&mut buffer) {
-                    // The standard library sends without SIGPIPE being raised elsewhere: it is
-                    // blocked here.
-                    Ok(read) if read > 0 && output.write_all(&buffer[..read]).is_ok() => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    _ => break,
-                }
+    crate::bounded::beside(move || {
+        let mut buffer = [0u8; 16 << 10];
+        loop {
+            match input.read(&mut buffer) {
+                Ok(read) if read > 0 && output.write_all(&buffer[..read]).is_ok() => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                _ => break,
             }
-            let _ = output.shutdown(std::net::Shutdown::Both);
-        });
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-    }
+        }
+        let _ = output.shutdown(std::net::Shutdown::Both);
+    });
 }
 
 fn local_address(secret: &[u8; 16]) -> Option<LocalAddr> {

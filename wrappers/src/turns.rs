@@ -5,8 +5,11 @@
 //! With 64 processes on two processors that took seconds. Here a timer interrupts the waiting thread
 //! every 50 µs and the handler gives the processor away.
 //!
-//! Only in MPICH and its relatives, and where there are more processes on the node than processors; with a signal that nobody uses, for
-//! the calling thread alone, and everything is put back afterwards.
+//! Only in MPICH and its relatives, and where there are more processes on the node than processors; with
+//! a signal that nobody uses, for the calling thread alone, and everything is put back afterwards.
+//!
+//! Limit: a system call of the MPI library that does not restart (poll) may end with EINTR, which it has
+//! to expect anyway.
 
 use crate::library::{self, Family};
 use libc::c_int;
