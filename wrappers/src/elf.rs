@@ -99,7 +99,7 @@ pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
             let Some(object) = Object::of(info) else { return true };
             for ((name, &hash), found) in names.iter().zip(&hashes).zip(&mut found) {
                 if found.is_none() && object.defines(name, hash) {
-                    *found = Some(object.path.clone());
+                    *found = Some(object.path().to_owned());
                 }
             }
         }
@@ -108,11 +108,33 @@ pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
     found
 }
 
+/// True if an MPI library is mapped, or can come later: something besides this library refers to
+/// dlopen, or to what finds it. (The modules that the C library loads for itself are not meant.)
+/// Allocates nothing: most processes that this library is preloaded into end here.
+pub fn may_have_mpi() -> bool {
+    let here = may_have_mpi as *const () as usize;
+    let loads = [c"dlopen", c"dlsym", c"dlmopen", c"dlvsym"];
+    let init = c"PMPI_Init";
+    let hash = gnu_hash(init.to_bytes());
+    let mut found = false;
+    for_each_object(|info| {
+        // SAFETY: a mapped object, which stays so during the visit.
+        unsafe {
+            let Some(object) = Object::of(info) else { return true };
+            found = object.defines(init, hash)
+                || object.references().any(|r| !r.defined && loads.contains(&r.name))
+                    && !range_of(info).contains(&here);
+        }
+        !found
+    });
+    found
+}
+
 /// Tables of a mapped object.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// File, as the loader names it: nothing for the program itself.
-    pub path: CString,
+    /// The loader's own text, see [`Self::path`].
+    name: *const libc::c_char,
     /// Where the object is mapped: what its addresses are relative to.
     pub base: usize,
     /// Address of its symbol table.
@@ -186,13 +208,8 @@ impl Object {
         // The relative ones, which are most, come first and name no symbol.
         let relocations =
             [(rela, relative..count(rela, rela_bytes)), (jump, 0..count(jump, jump_bytes))];
-        let path = match info.dlpi_name.is_null() {
-            true => CString::default(),
-            // SAFETY: by contract.
-            false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned(),
-        };
         (symbols != 0 && strings != 0).then_some(Object {
-            path,
+            name: info.dlpi_name,
             base,
             symbols,
             strings,
@@ -201,6 +218,15 @@ impl Object {
             relocations,
             read_only,
         })
+    }
+
+    /// File, as the loader names it: nothing for the program itself.
+    ///
+    /// # Safety
+    /// The object is still mapped.
+    pub unsafe fn path(&self) -> &CStr {
+        // SAFETY: by contract; the loader keeps the name for as long as the object is mapped.
+        if self.name.is_null() { c"" } else { unsafe { CStr::from_ptr(self.name) } }
     }
 
     /// Name of a symbol.
@@ -470,7 +496,7 @@ mod tests {
             // SAFETY: the object stays mapped during the visit.
             unsafe {
                 let Some(object) = Object::of(info) else { return true };
-                if !object.path.is_empty() {
+                if !object.path().is_empty() {
                     for reference in object.references().filter(|r| !r.defined) {
                         let hash = gnu_hash(reference.name.to_bytes());
                         assert!(!object.defines(reference.name, hash), "{:?}", reference.name);

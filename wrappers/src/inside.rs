@@ -123,7 +123,7 @@ fn redirect_one(object: &Object, entries: &HashMap<&[u8], usize>) {
     // SAFETY: RTLD_NOLOAD returns a handle of what is mapped already, or null; it keeps the object
     // mapped until dlclose below.
     let handle = unsafe {
-        libc::dlopen(object.path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_LOCAL)
+        libc::dlopen(object.path().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_LOCAL)
     };
     if handle.is_null() {
         return;

@@ -12,10 +12,12 @@
 //!   ([`Functions`]). Without that, what is not in MPI-3.1, which every MPI has, is hidden; if the
 //!   library that comes has more, those calls pass by unseen, [`complete`] says so, and the ranks of
 //!   that job are not reordered.
+//! - libmpi can never come (nothing that is mapped refers to dlopen): nothing is done. Writing to the
+//!   pages of the table is most of what this library costs a small program at its start.
 //!
 //! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
-use crate::elf::{Object, definers, for_each_object, page, range_of};
+use crate::elf::{Object, definers, for_each_object, may_have_mpi, page, range_of};
 use crate::{library, references, slots};
 use libc::c_void;
 use rw::options::{FUNCTIONS, Functions, is_c_function};
@@ -30,6 +32,9 @@ static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
     let _ = std::panic::catch_unwind(|| {
+        if !may_have_mpi() {
+            return;
+        }
         let Some(table) = Symbols::own() else { return };
         if library::is_loaded() {
             let real = slots::all_real();
