@@ -18,6 +18,7 @@ use crate::{
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
+use rw::decide::mixed::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::options::{Mode, Settings};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -443,6 +444,10 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
+/// What it sends to rank 0 at the end: where it is, if that is not known, its rows, and what it did after
+/// constructors that gave new ranks.
+type Sent = (Option<places::Spot>, Rows, Vec<Statement>);
+
 /// What rank 0 tells the others when it has their rows.
 #[derive(Debug, Clone, Copy)]
 enum News {
@@ -487,6 +492,7 @@ fn finish<A: Abi>() -> Option<()> {
         Some((Kind::ALL.map(counters::row), counters::fetched()))
     })
     .unwrap_or_default();
+    let statements = guarded(|| Some(rerank::watch::statements())).unwrap_or_default();
     counters::set_tasks(0);
     comms::drop_all_caches();
     comms::stop();
@@ -494,14 +500,20 @@ fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let spot = (job.plan.mode != plan::Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
-    let mine = gather::encode(&(spot, rows)).unwrap_or_default();
+    let mine = gather::encode(&(spot, rows, statements)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
+    let mut tallies = Tallies::default();
     let whole = private.collect(&mine, |process, bytes| {
-        let (spot, rows) =
-            guarded(|| gather::decode::<(Option<places::Spot>, Rows)>(bytes)).unzip();
-        spots.add(spot.flatten().unwrap_or_default());
+        let (spot, rows) = match guarded(|| gather::decode::<Sent>(bytes)) {
+            Some((spot, rows, statements)) => {
+                tallies.add(&statements);
+                (spot, Some(rows))
+            }
+            None => (None, None),
+        };
+        spots.add(spot.unwrap_or_default());
         let added = guarded(|| {
             let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
             collected.add(task, &sent, &fetched);
@@ -525,6 +537,7 @@ fn finish<A: Abi>() -> Option<()> {
         news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
+            keeper.judge(&tallies, private.size);
             keeper.keep(&job.plan, job.places.take(), collected, wall);
             Some(())
         });

@@ -28,6 +28,14 @@ pub(crate) struct BisectEffort {
     pub(crate) hurried: bool,
 }
 
+impl BisectEffort {
+    /// So many runs, growings, passes and cycles; the rest as suits problems that are not large.
+    pub(crate) fn new(runs: usize, growings: usize, passes: usize, cycles: usize) -> Self {
+        let (members, starts, share, hurried) = (3, 1, 1, false);
+        BisectEffort { runs, growings, passes, cycles, members, starts, share, hurried }
+    }
+}
+
 /// Multilevel bisection and its buffers.
 pub(crate) struct Bisector {
     effort: BisectEffort,

@@ -27,16 +27,7 @@ impl Effort {
     /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
     pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
         let n = tasks as u64;
-        let bisect = |runs, growings, passes, cycles| BisectEffort {
-            runs,
-            growings,
-            passes,
-            cycles,
-            members: 3,
-            starts: 1,
-            share: 1,
-            hurried: false,
-        };
+        let bisect = BisectEffort::new;
         match preset {
             Preset::Fast => {
                 Effort {

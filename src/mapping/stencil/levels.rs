@@ -40,16 +40,7 @@ pub(super) fn refined(
     budget: &Budget,
 ) -> Vec<u32> {
     let Some(tree) = &prepared.tree else { return place_of };
-    let effort = BisectEffort {
-        runs: 1,
-        growings: 4,
-        passes: 4,
-        cycles: 0,
-        members: 3,
-        starts: 1,
-        share: 1,
-        hurried: false,
-    };
+    let effort = BisectEffort::new(1, 4, 4, 0);
     let mut bisector = Bisector::new(effort, budget);
     let mut index_of = vec![0u32; prepared.problem.places().len()];
     for (k, &place) in tree.order.iter().enumerate() {
