@@ -9,7 +9,8 @@
 //! Each process says whom it sent messages to after the constructor ([`Sets::sign`]): of the tasks
 //! that only such a mistake leads to, and of the true neighbours that it does not lead to. The job's
 //! processes together are judged by [`Tally::verdict`]. A process shows the sign of a mistake if at
-//! least a third of the former got messages (some programs send one way only) and none of the latter. The mistake is believed if three
+//! least a third of the former got messages (some programs send one way only), none of the latter did,
+//! and at least half of its partners are where the mistake leads. The mistake is believed if three
 //! quarters of the processes that can show its sign do, and if it would be a strange coincidence: the
 //! probability that unrelated partners, as many as each process has, fall like that by chance
 //! (hypergeometric, one process independent of the other) is below [`CHANCE`].
@@ -74,8 +75,18 @@ pub struct View<'a> {
 /// Tasks that tell right from wrong, for one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sets {
-    /// By mistake: tasks that only it leads to, and true neighbours that it does not lead to.
-    by_mistake: [(BTreeSet<u32>, BTreeSet<u32>); 2],
+    by_mistake: [Led; 2],
+}
+
+/// Where a mistake leads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Led {
+    /// Tasks that it leads to.
+    to: BTreeSet<u32>,
+    /// Those that nothing right leads to.
+    wrong: BTreeSet<u32>,
+    /// True neighbours that it does not lead to.
+    right: BTreeSet<u32>,
 }
 
 impl Sets {
@@ -94,29 +105,29 @@ impl Sets {
             set(&mut view.mistaken.iter().filter_map(new)),
         ];
         Sets {
-            by_mistake: wrong.map(|wrong| {
-                let against = truth.difference(&wrong).copied().collect();
-                let only =
-                    wrong.difference(&truth).copied().filter(|t| !kept.contains(t)).collect();
-                (only, against)
+            by_mistake: wrong.map(|to| Led {
+                wrong: to.difference(&truth).copied().filter(|t| !kept.contains(t)).collect(),
+                right: truth.difference(&to).copied().collect(),
+                to,
             }),
         }
     }
 
     /// True if this process cannot show a sign of anything.
     pub fn is_empty(&self) -> bool {
-        self.by_mistake.iter().all(|(wrong, against)| wrong.is_empty() || against.is_empty())
+        self.by_mistake.iter().all(|led| led.wrong.is_empty() || led.right.is_empty())
     }
 
     /// What partners say: the tasks that got messages after the constructor, of `others` that could
     /// have. `right`: the process is known to have sent to its true neighbours in another way.
     pub fn sign(&self, partners: &BTreeSet<u32>, others: u32, right: bool) -> Sign {
         let among = |set: &BTreeSet<u32>| set.intersection(partners).count() as u32;
-        let counts = self.by_mistake.each_ref().map(|(wrong, against)| Counts {
-            wrong: wrong.len() as u32,
-            wrong_met: among(wrong),
-            right: against.len() as u32,
-            right_met: if right { against.len() as u32 } else { among(against) },
+        let counts = self.by_mistake.each_ref().map(|led| Counts {
+            met: among(&led.to),
+            wrong: led.wrong.len() as u32,
+            wrong_met: among(&led.wrong),
+            right: led.right.len() as u32,
+            right_met: if right { led.right.len() as u32 } else { among(&led.right) },
         });
         Sign { partners: partners.len() as u32, others, counts }
     }
@@ -125,6 +136,8 @@ impl Sets {
 /// How many tasks of a kind there are, and how many of them got messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Tasks with messages that the mistake leads to.
+    pub met: u32,
     /// Tasks that only the mistake leads to.
     pub wrong: u32,
     /// Of these, with messages.
@@ -141,8 +154,11 @@ impl Counts {
         self.wrong > 0 && self.right > 0
     }
 
-    fn is_sign(&self) -> bool {
-        self.tells() && 3 * self.wrong_met >= self.wrong && self.right_met == 0
+    /// Whether it does, with so many partners.
+    fn is_sign(&self, partners: u32) -> bool {
+        let most = 2 * u64::from(self.met) >= u64::from(partners);
+        let enough = 3 * u64::from(self.wrong_met) >= u64::from(self.wrong);
+        self.tells() && most && enough && self.right_met == 0
     }
 }
 
@@ -183,7 +199,7 @@ impl Tally {
         self.processes += 1;
         for ((able, signs, nats), counts) in self.by_mistake.iter_mut().zip(&sign.counts) {
             *able += u32::from(counts.tells());
-            if counts.is_sign() {
+            if counts.is_sign(sign.partners) {
                 *signs += 1;
                 *nats -= coincidence(sign.others, sign.partners, counts);
             }

@@ -221,7 +221,8 @@ fn four_processes_prove_nothing() {
 
 #[test]
 fn the_probability_of_a_coincidence() {
-    let counts = |wrong, wrong_met, right| Counts { wrong, wrong_met, right, right_met: 0 };
+    let counts =
+        |wrong, wrong_met, right| Counts { met: wrong_met, wrong, wrong_met, right, right_met: 0 };
     // One partner of three, the wrong one.
     assert!((coincidence(3, 1, &counts(1, 1, 1)) - (1f64 / 3.0).ln()).abs() < 1e-12);
     // Both of two among seven; one of two: ten ways without the right ones, of which one wrong.
@@ -238,7 +239,10 @@ fn statements_of_a_call_come_together() {
     let sign = Sign {
         partners: 2,
         others: 15,
-        counts: [Counts { wrong: 2, wrong_met: 2, right: 2, right_met: 0 }, Counts::default()],
+        counts: [
+            Counts { met: 2, wrong: 2, wrong_met: 2, right: 2, right_met: 0 },
+            Counts::default(),
+        ],
     };
     let say = |id, ordinal| Statement { id, ordinal, what: "MPI_Cart_create".into(), sign };
     let mut tallies = Tallies::default();
@@ -279,7 +283,7 @@ proptest! {
         let sets = Sets::new(view);
         let _ = sets.sign(&to.iter().copied().collect(), numbers[0], false);
         let [partners, others, wrong, wrong_met, right, right_met] = numbers.map(|n| n % 100_000);
-        let counts = Counts { wrong, wrong_met, right, right_met };
+        let counts = Counts { met: wrong, wrong, wrong_met, right, right_met };
         let mut tally = Tally::default();
         tally.add(&Sign { partners, others, counts: [counts; 2] });
         let _ = tally.verdict();
