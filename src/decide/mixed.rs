@@ -176,7 +176,6 @@ pub struct Sign {
 /// What the processes say about one constructor, together.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    processes: u32,
     /// By mistake: processes that can show the sign, that do, and minus the logarithm of the
     /// probability that unrelated partners look so.
     by_mistake: [(u32, u32, f64); 2],
@@ -196,7 +195,6 @@ pub struct Mixed {
 impl Tally {
     /// Adds a process.
     pub fn add(&mut self, sign: &Sign) {
-        self.processes += 1;
         for ((able, signs, nats), counts) in self.by_mistake.iter_mut().zip(&sign.counts) {
             *able += u32::from(counts.tells());
             if counts.is_sign(sign.partners) {
@@ -283,10 +281,9 @@ impl Tallies {
         self.0.values().find_map(|(what, tally)| {
             let found = tally.verdict()?;
             let Mixed { mistake, signs, able } = found;
+            let words = mistake.words();
             Some(format!(
-                "after {what} gave {} processes new ranks, {signs} of {able} that could show it {}",
-                tally.processes,
-                mistake.words()
+                "after {what} gave new ranks, {signs} of the {able} processes that could show it {words}"
             ))
         })
     }

@@ -21,7 +21,7 @@ KEEPS = "constructors of topologies keep the ranks"
 RIGHT = (("cart", "right"), ("cart", "before"), ("cart", "unused"), ("cart", "neighbourhood"),
          ("cart", "one-sided"), ("cart+", "right"), ("graph", "right"), ("dist", "right"),
          ("adjacent", "right"), ("adjacent", "before"))
-WRONG = (("cart", "numbers"), ("cart", "rank"), ("cart", "oneway"), ("cart+", "numbers"),
+WRONG = (("cart", "numbers"), ("cart", "rank"), ("cart+", "numbers"),
          ("graph", "rank"), ("dist", "numbers"), ("adjacent", "numbers"), ("adjacent", "rank"))
 FORTRAN = (("right", False), ("numbers", True))
 

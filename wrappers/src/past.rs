@@ -141,8 +141,8 @@ impl Program {
             None => "later launches will not know".into(),
         };
         message::line(&format!(
-            "{reason}: it seems to mix the ranks of both, and its results may be wrong; {later}; try: \
-             asking each communicator for its own ranks, 'rankweave check' to be sure, --allow {} \
+            "{reason}: the program seems to mix the ranks of both, and its results may be wrong; {later}; \
+             try: asking each communicator for its own ranks, 'rankweave check' to be sure, --allow {} \
              if it is right",
             self.name(),
         ));
