@@ -1,6 +1,6 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
-use crate::mapping::work::{Csr, roomy};
+use crate::mapping::work::{Csr, Pool, refill, roomy};
 
 /// Contraction and its buffers, kept between runs.
 #[derive(Debug, Default)]
@@ -16,17 +16,22 @@ pub(crate) struct Contractor {
 
 impl Contractor {
     /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
-    pub(crate) fn contract(&mut self, graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr {
+    pub(crate) fn contract(
+        &mut self,
+        graph: &Csr,
+        cluster_of: &[u32],
+        clusters: usize,
+        pool: &mut Pool,
+    ) -> Csr {
         self.group(cluster_of, clusters);
-        self.seen.clear();
-        self.seen.resize(clusters, 0);
+        refill(&mut self.seen, clusters, 0);
         let seen = &mut self.seen[..];
         let row = &mut self.row;
         let room = graph.targets.len() / 2;
         let mut coarse = Csr {
             offsets: roomy(clusters + 1),
-            targets: roomy(room),
-            weights: roomy(room),
+            targets: pool.ids(room),
+            weights: pool.weights(room),
             sizes: roomy(clusters),
             bias: Vec::new(),
         };
@@ -76,8 +81,7 @@ impl Contractor {
     /// Sorts the vertices by cluster.
     fn group(&mut self, cluster_of: &[u32], clusters: usize) {
         let start = &mut self.start;
-        start.clear();
-        start.resize(clusters + 1, 0);
+        refill(start, clusters + 1, 0);
         // Counted to ends; filling from behind leaves every start where it belongs.
         cluster_of.iter().for_each(|&c| start[c as usize] += 1);
         let mut sum = 0;
@@ -85,8 +89,7 @@ impl Contractor {
             sum += *s;
             *s = sum;
         }
-        self.members.clear();
-        self.members.resize(cluster_of.len(), 0);
+        refill(&mut self.members, cluster_of.len(), 0);
         for (v, &c) in cluster_of.iter().enumerate().rev() {
             start[c as usize] -= 1;
             self.members[start[c as usize] as usize] = v as u32;
@@ -123,10 +126,11 @@ mod tests {
             let limits = ClusterLimits { size, members };
             let mut clusterer = Clusterer::default();
             let mut contractor = Contractor::default();
+            let mut pool = Pool::default();
             // Twice, with what the first run leaves in the buffers.
             for seed in 0..2 {
             let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut Rng::new(seed));
-            let coarse = contractor.contract(&graph, &of, clusters);
+            let coarse = contractor.contract(&graph, &of, clusters, &mut pool);
             prop_assert_eq!(coarse.total_size(), 20);
             prop_assert!(coarse.sizes.iter().all(|&s| s <= size));
             let mut between = vec![0i64; clusters * clusters];

@@ -4,7 +4,7 @@ use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
-use crate::mapping::work::{Csr, GainHeap, Rng};
+use crate::mapping::work::{Csr, GainHeap, Pool, Rng};
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,7 @@ pub(crate) struct Bisector {
     clusterer: Clusterer,
     contractor: Contractor,
     scratch: Vec<u32>,
+    pool: Pool,
     /// The clusters of the finest level that the next run takes over, and those of the last run.
     inherited: Option<Clusters>,
     finest: Option<Clusters>,
@@ -94,6 +95,7 @@ impl Bisector {
             clusterer: Clusterer::default(),
             contractor: Contractor::default(),
             scratch: Vec::new(),
+            pool: Pool::default(),
             inherited: None,
             finest: None,
             allowed: 0,
@@ -119,9 +121,14 @@ impl Bisector {
         self.finest.take()
     }
 
-    /// A buffer for the caller, of any content.
-    pub(crate) fn scratch(&mut self) -> &mut Vec<u32> {
-        &mut self.scratch
+    /// The two subgraphs of a bisected graph.
+    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [Csr; 2] {
+        graph.split(side, &mut self.scratch, &mut self.pool)
+    }
+
+    /// Takes a graph back whose memory another one may have.
+    pub(crate) fn recycle(&mut self, graph: Csr) {
+        self.pool.give(graph);
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -219,7 +226,7 @@ impl Bisector {
                 }
                 sides = coarse_sides;
             }
-            let coarse = self.contractor.contract(current, &of, clusters);
+            let coarse = self.contractor.contract(current, &of, clusters, &mut self.pool);
             levels.push((coarse, of));
         }
         let coarsest = levels.last().map_or(graph, |(g, _)| g);
@@ -245,6 +252,7 @@ impl Bisector {
                 // Only the balance is still put right.
                 b = Bisection::new(finer, b.side);
                 near = vec![true; finer.len()];
+                self.pool.give(coarse);
                 continue;
             }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
@@ -253,6 +261,7 @@ impl Bisector {
             } else if self.effort.hurried {
                 self.finest = Some(Clusters { of, count: coarse.len(), uses: uses + 1 });
             }
+            self.pool.give(coarse);
         }
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);
