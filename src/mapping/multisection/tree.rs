@@ -109,14 +109,12 @@ impl Run<'_> {
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
         bisector.inherit(clusters);
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
-        let [sub_0, sub_1] = bisector.split(graph, &b.side);
+        let [(sub_0, clusters_0), (sub_1, clusters_1)] = bisector.split(graph, &b.side);
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
         for (&task, &side) in members.iter().zip(&b.side) {
             tasks[usize::from(side & 1)].push(task);
         }
         let [tasks_0, tasks_1] = tasks;
-        let clusters = bisector.take_clusters().map(|clusters| clusters.split(&b.side));
-        let [clusters_0, clusters_1] = clusters.unwrap_or([None, None]);
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
