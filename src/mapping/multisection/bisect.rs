@@ -1,10 +1,10 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
 use crate::mapping::Budget;
-use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
+use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor, NONE};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
-use crate::mapping::work::{Csr, GainHeap, Rng};
+use crate::mapping::work::{Csr, GainHeap, Pool, Rng};
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,7 @@ pub(crate) struct Bisector {
     clusterer: Clusterer,
     contractor: Contractor,
     scratch: Vec<u32>,
+    pool: Pool,
     /// The clusters of the finest level that the next run takes over, and those of the last run.
     inherited: Option<Clusters>,
     finest: Option<Clusters>,
@@ -57,6 +58,8 @@ pub(crate) struct Bisector {
 pub(crate) struct Clusters {
     of: Vec<u32>,
     count: usize,
+    /// The graph contracted by them, if it is at hand.
+    coarse: Option<Csr>,
     /// Bisections that have used them.
     uses: u32,
 }
@@ -68,24 +71,47 @@ impl Clusters {
     /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
     const FROM: usize = 512;
 
-    /// The clusters of the vertices on either side of a bisection; those at the cut fall in two.
-    pub(crate) fn split(self, side: &[u8]) -> [Option<Clusters>; 2] {
-        let number = &mut vec![[u32::MAX; 2]; self.count];
-        let mut parts = [0, 1].map(|_| Clusters {
-            of: Vec::with_capacity(side.len() / 2 + 1),
-            count: 0,
-            uses: self.uses,
-        });
+    /// The clusters of the vertices on either side of a bisection, whose subgraphs are `parts`; those
+    /// at the cut fall in two.
+    fn split(
+        self,
+        side: &[u8],
+        parts: &[Csr; 2],
+        contractor: &mut Contractor,
+        pool: &mut Pool,
+    ) -> [Option<Clusters>; 2] {
+        if self.uses >= Self::USES {
+            self.coarse.into_iter().for_each(|coarse| pool.give(coarse));
+            return [None, None];
+        }
+        let mut number = vec![[NONE; 2]; self.count];
+        let mut of = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
+        let mut count = [0u32; 2];
         for (&c, &s) in self.of.iter().zip(side) {
             let s = usize::from(s & 1);
-            let (id, part) = (&mut number[c as usize][s], &mut parts[s]);
-            if *id == u32::MAX {
-                *id = part.count as u32;
-                part.count += 1;
+            let id = &mut number[c as usize][s];
+            if *id == NONE {
+                *id = count[s];
+                count[s] += 1;
             }
-            part.of.push(*id);
+            of[s].push(*id);
         }
-        parts.map(|part| (part.uses < Self::USES && part.of.len() >= Self::FROM).then_some(part))
+        let mut s = 0;
+        let halves = of.map(|of| {
+            let (graph, count) = (&parts[s], count[s] as usize);
+            if s == 1 {
+                number.iter_mut().for_each(|pair| pair.swap(0, 1));
+            }
+            s += 1;
+            (of.len() >= Self::FROM).then(|| {
+                let whole = self.coarse.as_ref();
+                let coarse =
+                    whole.and_then(|w| contractor.inherit(w, &number, graph, &of, count, pool));
+                Clusters { of, count, coarse, uses: self.uses }
+            })
+        });
+        self.coarse.into_iter().for_each(|coarse| pool.give(coarse));
+        halves
     }
 }
 
@@ -102,6 +128,7 @@ impl Bisector {
             clusterer: Clusterer::default(),
             contractor: Contractor::default(),
             scratch: Vec::new(),
+            pool: Pool::default(),
             inherited: None,
             finest: None,
             allowed: 0,
@@ -122,14 +149,22 @@ impl Bisector {
         self.inherited = clusters;
     }
 
-    /// The clusters that the last bisection started from, if it is worth using them again.
-    pub(crate) fn take_clusters(&mut self) -> Option<Clusters> {
-        self.finest.take()
+    /// The two subgraphs of the graph that was bisected last, each with the clusters that its own
+    /// bisection may start from, where it is worth using them again.
+    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Clusters>); 2] {
+        let parts = graph.split(side, &mut self.scratch, &mut self.pool);
+        let clusters = match self.finest.take() {
+            Some(finest) => finest.split(side, &parts, &mut self.contractor, &mut self.pool),
+            None => [None, None],
+        };
+        let [part_0, part_1] = parts;
+        let [clusters_0, clusters_1] = clusters;
+        [(part_0, clusters_0), (part_1, clusters_1)]
     }
 
-    /// A buffer for the caller, of any content.
-    pub(crate) fn scratch(&mut self) -> &mut Vec<u32> {
-        &mut self.scratch
+    /// Takes a graph back whose memory another one may have.
+    pub(crate) fn recycle(&mut self, graph: Csr) {
+        self.pool.give(graph);
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -210,12 +245,15 @@ impl Bisector {
             let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
             let limits = ClusterLimits { size: cap, members: self.effort.members };
             let inherited = self.inherited.take().filter(|c| c.of.len() == current.len());
-            let (of, clusters) = match inherited {
+            let (of, clusters, contracted) = match inherited {
                 Some(taken) => {
                     uses = taken.uses;
-                    (taken.of, taken.count)
+                    (taken.of, taken.count, taken.coarse)
                 }
-                None => self.clusterer.cluster(current, limits, &sides, rng),
+                None => {
+                    let (of, clusters) = self.clusterer.cluster(current, limits, &sides, rng);
+                    (of, clusters, None)
+                }
             };
             if clusters * 20 > current.len() * 19 {
                 break;
@@ -227,7 +265,10 @@ impl Bisector {
                 }
                 sides = coarse_sides;
             }
-            let coarse = self.contractor.contract(current, &of, clusters);
+            let contracted = contracted.filter(|_| current.bias.is_empty());
+            let coarse = contracted.unwrap_or_else(|| {
+                self.contractor.contract(current, &of, clusters, &mut self.pool)
+            });
             levels.push((coarse, of));
         }
         let coarsest = levels.last().map_or(graph, |(g, _)| g);
@@ -253,14 +294,18 @@ impl Bisector {
                 // Only the balance is still put right.
                 b = Bisection::new(finer, b.side);
                 near = vec![true; finer.len()];
+                self.pool.give(coarse);
                 continue;
             }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
             } else if self.effort.hurried {
-                self.finest = Some(Clusters { of, count: coarse.len(), uses: uses + 1 });
+                let count = coarse.len();
+                self.finest = Some(Clusters { of, count, coarse: Some(coarse), uses: uses + 1 });
+                continue;
             }
+            self.pool.give(coarse);
         }
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);

@@ -109,14 +109,12 @@ impl Run<'_> {
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
         bisector.inherit(clusters);
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
-        let [sub_0, sub_1] = graph.split(&b.side, bisector.scratch());
+        let [(sub_0, clusters_0), (sub_1, clusters_1)] = bisector.split(graph, &b.side);
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
         for (&task, &side) in members.iter().zip(&b.side) {
             tasks[usize::from(side & 1)].push(task);
         }
         let [tasks_0, tasks_1] = tasks;
-        let clusters = bisector.take_clusters().map(|clusters| clusters.split(&b.side));
-        let [clusters_0, clusters_1] = clusters.unwrap_or([None, None]);
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
@@ -133,10 +131,13 @@ impl Run<'_> {
                 let rest = threads - half;
                 self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, rest);
             });
+            bisector.recycle(sub_0);
+            bisector.recycle(sub_1);
         } else {
             self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, 1);
-            drop(sub_0);
+            bisector.recycle(sub_0);
             self.split(&sub_1, tasks_1, clusters_1, at, ends_1, level, out_1, bisector, 1);
+            bisector.recycle(sub_1);
         }
     }
 }

@@ -40,7 +40,8 @@ impl Effort {
                         ..bisect(1, 2, 2, 0)
                     },
                     anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
-                    swap_evaluations: 200 * n,
+                    // Where large problems need more than this, most of it finds nothing.
+                    swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                     polished: 1,
                     congestion_steps: 50 * n,
                 }

@@ -7,7 +7,7 @@ use crate::mapping::Budget;
 use crate::mapping::coarsening::Contractor;
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 use crate::mapping::portfolio::{Prepared, align_tree};
-use crate::mapping::work::{Csr, Rng, TreePlaces};
+use crate::mapping::work::{Csr, Pool, Rng, TreePlaces};
 
 /// The place of every vertex with the parts in the given order, points in rooms in the given order,
 /// and what is no point on the places left over.
@@ -89,7 +89,12 @@ fn between(
     }
     let room_of = room_of(prepared, rooms);
     let part_of: Vec<u32> = place_of.iter().map(|&p| room_of[p as usize]).collect();
-    let mut graph = Contractor::default().contract(&prepared.graph, &part_of, rooms.len());
+    let mut graph = Contractor::default().contract(
+        &prepared.graph,
+        &part_of,
+        rooms.len(),
+        &mut Pool::default(),
+    );
     graph.sizes.fill(1);
     let first = |room: &Room| index_of[room.places[0] as usize] as usize;
     let nodes = TreePlaces {
