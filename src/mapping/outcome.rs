@@ -19,8 +19,14 @@ pub struct Outcome {
 impl Outcome {
     /// Evaluates the places that an algorithm chose. `place_of_task` holds a place for every task.
     pub fn new(problem: &Problem<'_>, place_of_task: Vec<u32>) -> Self {
+        Self::by(1, problem, place_of_task)
+    }
+
+    /// [`Self::new`] by several threads.
+    pub(crate) fn by(threads: usize, problem: &Problem<'_>, place_of_task: Vec<u32>) -> Self {
         let slot_of_task = problem.slots_of(&place_of_task);
-        let hop_bytes = metrics::hop_bytes(problem.graph(), problem.topology(), &slot_of_task);
+        let (graph, topology) = (problem.graph(), problem.topology());
+        let hop_bytes = metrics::hop_bytes_by(threads, graph, topology, &slot_of_task);
         Outcome { place_of_task, slot_of_task, hop_bytes, diagnostics: Vec::new() }
     }
 

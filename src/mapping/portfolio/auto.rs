@@ -108,7 +108,8 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
         (cost, Candidate { place_of, ..candidate })
     });
     let (_, best) = polished.min_by_key(|(cost, _)| *cost)?;
-    Some(Outcome::new(problem, prepared.by_task(best.place_of)).with("chosen", best.name))
+    let place_of = prepared.by_task(best.place_of);
+    Some(Outcome::by(budget.threads(), problem, place_of).with("chosen", best.name))
 }
 
 /// The best of the given order, the hop-bytes answer and what the objective's own search makes.
