@@ -49,30 +49,26 @@ impl Contractor {
     /// What [`Self::contract`] gives for one side of a bisected graph, with rows in another order,
     /// taken over from the contraction of the whole where the cut is not near.
     ///
-    /// `graph` is the subgraph on that side and `cluster_of` its clusters, `number` what became of
-    /// every cluster of the whole on this side and on the other ([`NONE`]: nothing). Gives `None`
-    /// where the cut is near so many clusters that contracting anew is as good.
+    /// `graph` is the part of the graph on side `s`, `cluster_of` its clusters and `from` their
+    /// numbers in the whole, `number` what became of every cluster of the whole on either side
+    /// ([`NONE`]: nothing). Gives `None` where the cut is near so many clusters that contracting anew
+    /// is as good.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn inherit(
         &mut self,
         whole: &Csr,
         number: &[[u32; 2]],
+        s: usize,
         graph: &Csr,
         cluster_of: &[u32],
-        clusters: usize,
+        from: &[u32],
         pool: &mut Pool,
     ) -> Option<Csr> {
+        let clusters = from.len();
         let is_cut = |d: usize| number[d][0] != NONE && number[d][1] != NONE;
-        let mut anew = vec![false; clusters];
-        let mut from = vec![0u32; clusters];
-        let mut count = 0;
-        for (c, &[here, _]) in number.iter().enumerate() {
-            if here != NONE {
-                let near = is_cut(c) || whole.arcs(c).any(|(d, _)| is_cut(d));
-                anew[here as usize] = near;
-                from[here as usize] = c as u32;
-                count += usize::from(near);
-            }
-        }
+        let near = |c: usize| is_cut(c) || whole.arcs(c).any(|(d, _)| is_cut(d));
+        let anew: Vec<bool> = from.iter().map(|&c| near(c as usize)).collect();
+        let count = anew.iter().filter(|&&near| near).count();
         if count * 3 > clusters {
             return None;
         }
@@ -92,8 +88,8 @@ impl Contractor {
                 self.row(graph, cluster_of, c, &mut begin, &mut coarse);
             } else {
                 for (d, w) in whole.arcs(parent as usize) {
-                    if number[d][0] != NONE {
-                        coarse.targets.push(number[d][0]);
+                    if number[d][s] != NONE {
+                        coarse.targets.push(number[d][s]);
                         coarse.weights.push(w);
                     }
                 }
@@ -259,22 +255,22 @@ mod tests {
             let parts = graph.split(&side, &mut Vec::new(), &mut pool);
             for (s, part) in parts.iter().enumerate() {
                 let mut number = vec![[NONE; 2]; clusters];
-                let mut counts = [0; 2];
-                let mut part_of = Vec::new();
+                let (mut part_of, mut from) = (Vec::new(), [Vec::new(), Vec::new()]);
                 for (&c, &at) in of.iter().zip(&side) {
-                    let here = usize::from(usize::from(at) != s);
-                    let id = &mut number[c as usize][here];
+                    let at = usize::from(at);
+                    let id = &mut number[c as usize][at];
                     if *id == NONE {
-                        *id = counts[here];
-                        counts[here] += 1;
+                        *id = from[at].len() as u32;
+                        from[at].push(c);
                     }
-                    if here == 0 {
+                    if at == s {
                         part_of.push(*id);
                     }
                 }
-                let count = counts[0] as usize;
+                let count = from[s].len();
                 let expected = contractor.contract(part, &part_of, count, &mut pool);
-                let found = contractor.inherit(&whole, &number, part, &part_of, count, &mut pool);
+                let found =
+                    contractor.inherit(&whole, &number, s, part, &part_of, &from[s], &mut pool);
                 assert_eq!(found.is_some(), far);
                 if let Some(found) = found {
                     assert_eq!(found.sizes, expected.sizes);

@@ -1,7 +1,8 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
+use super::inheritance::{Inheritance, Step};
 use crate::mapping::Budget;
-use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor, NONE};
+use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
 use crate::mapping::work::{Csr, GainHeap, Pool, Rng};
@@ -45,74 +46,12 @@ pub(crate) struct Bisector {
     contractor: Contractor,
     scratch: Vec<u32>,
     pool: Pool,
-    /// The clusters of the finest level that the next run takes over, and those of the last run.
-    inherited: Option<Clusters>,
-    finest: Option<Clusters>,
+    /// The coarsening that the next run takes over, and that of the last run.
+    inherited: Option<Inheritance>,
+    left: Option<Inheritance>,
     /// Deviation from the target that the answer may have.
     allowed: i64,
     budget: Budget,
-}
-
-/// Clusters of the vertices of a graph.
-#[derive(Debug)]
-pub(crate) struct Clusters {
-    of: Vec<u32>,
-    count: usize,
-    /// The graph contracted by them, if it is at hand.
-    coarse: Option<Csr>,
-    /// Bisections that have used them.
-    uses: u32,
-}
-
-impl Clusters {
-    /// Bisections in a row that use the same clusters.
-    const USES: u32 = 3;
-
-    /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
-    const FROM: usize = 512;
-
-    /// The clusters of the vertices on either side of a bisection, whose subgraphs are `parts`; those
-    /// at the cut fall in two.
-    fn split(
-        self,
-        side: &[u8],
-        parts: &[Csr; 2],
-        contractor: &mut Contractor,
-        pool: &mut Pool,
-    ) -> [Option<Clusters>; 2] {
-        if self.uses >= Self::USES {
-            self.coarse.into_iter().for_each(|coarse| pool.give(coarse));
-            return [None, None];
-        }
-        let mut number = vec![[NONE; 2]; self.count];
-        let mut of = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
-        let mut count = [0u32; 2];
-        for (&c, &s) in self.of.iter().zip(side) {
-            let s = usize::from(s & 1);
-            let id = &mut number[c as usize][s];
-            if *id == NONE {
-                *id = count[s];
-                count[s] += 1;
-            }
-            of[s].push(*id);
-        }
-        let mut s = 0;
-        let halves = of.map(|of| {
-            let (graph, count) = (&parts[s], count[s] as usize);
-            if s == 1 {
-                number.iter_mut().for_each(|pair| pair.swap(0, 1));
-            }
-            s += 1;
-            (of.len() >= Self::FROM).then(|| {
-                let whole = self.coarse.as_ref();
-                let coarse =
-                    whole.and_then(|w| contractor.inherit(w, &number, graph, &of, count, pool));
-                Clusters { of, count, coarse, uses: self.uses }
-            })
-        });
-        self.coarse.into_iter().for_each(|coarse| pool.give(coarse));
-        halves
-    }
 }
 
 /// Coarsening stops at this many vertices.
@@ -130,7 +69,7 @@ impl Bisector {
             scratch: Vec::new(),
             pool: Pool::default(),
             inherited: None,
-            finest: None,
+            left: None,
             allowed: 0,
             budget: budget.clone(),
         }
@@ -144,22 +83,22 @@ impl Bisector {
         &self.budget
     }
 
-    /// Has the next bisection take clusters over instead of finding its own.
-    pub(crate) fn inherit(&mut self, clusters: Option<Clusters>) {
-        self.inherited = clusters;
+    /// Has the next bisection take a coarsening over instead of finding its own.
+    pub(crate) fn inherit(&mut self, inheritance: Option<Inheritance>) {
+        self.inherited = inheritance;
     }
 
-    /// The two subgraphs of the graph that was bisected last, each with the clusters that its own
-    /// bisection may start from, where it is worth using them again.
-    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Clusters>); 2] {
+    /// The two subgraphs of the graph that was bisected last, each with the coarsening that its own
+    /// bisection may take over, where it is worth using it again.
+    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Inheritance>); 2] {
         let parts = graph.split(side, &mut self.scratch, &mut self.pool);
-        let clusters = match self.finest.take() {
-            Some(finest) => finest.split(side, &parts, &mut self.contractor, &mut self.pool),
+        let left = match self.left.take() {
+            Some(left) => left.split(side, &parts, &mut self.contractor, &mut self.pool),
             None => [None, None],
         };
         let [part_0, part_1] = parts;
-        let [clusters_0, clusters_1] = clusters;
-        [(part_0, clusters_0), (part_1, clusters_1)]
+        let [left_0, left_1] = left;
+        [(part_0, left_0), (part_1, left_1)]
     }
 
     /// Takes a graph back whose memory another one may have.
@@ -234,7 +173,9 @@ impl Bisector {
         let smaller = (target as u64).min(total - target as u64).max(1);
         let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
-        let mut uses = 0;
+        let inherited = self.inherited.take();
+        let uses = inherited.as_ref().map_or(0, |i| i.uses);
+        let mut handed = inherited.into_iter().flat_map(|i| i.steps);
         let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
         let most = if several { (graph.len() / self.effort.share).max(COARSEST) } else { COARSEST };
         loop {
@@ -244,13 +185,9 @@ impl Bisector {
             }
             let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
             let limits = ClusterLimits { size: cap, members: self.effort.members };
-            let inherited = self.inherited.take().filter(|c| c.of.len() == current.len());
-            let (of, clusters, contracted) = match inherited {
-                Some(taken) => {
-                    uses = taken.uses;
-                    (taken.of, taken.count, taken.coarse)
-                }
-                None => {
+            let (of, clusters, contracted) = match handed.next() {
+                Some(step) if step.of.len() == current.len() => (step.of, step.count, step.coarse),
+                _ => {
                     let (of, clusters) = self.clusterer.cluster(current, limits, &sides, rng);
                     (of, clusters, None)
                 }
@@ -286,6 +223,7 @@ impl Bisector {
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
+        let mut steps = Vec::new();
         while let Some((coarse, of)) = levels.pop() {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
@@ -295,17 +233,22 @@ impl Bisector {
                 b = Bisection::new(finer, b.side);
                 near = vec![true; finer.len()];
                 self.pool.give(coarse);
+                steps.clear();
                 continue;
             }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
-            } else if self.effort.hurried {
-                let count = coarse.len();
-                self.finest = Some(Clusters { of, count, coarse: Some(coarse), uses: uses + 1 });
-                continue;
             }
-            self.pool.give(coarse);
+            if self.effort.hurried && levels.len() < Inheritance::DEPTH {
+                steps.push(Step { of, count: coarse.len(), coarse: Some(coarse) });
+            } else {
+                self.pool.give(coarse);
+            }
+        }
+        if self.effort.hurried {
+            steps.reverse();
+            self.left = Some(Inheritance { steps, uses: uses + 1 });
         }
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);
