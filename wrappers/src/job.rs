@@ -14,7 +14,7 @@ use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
     attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, order,
-    record, rerank, slots, stdin, turns, world,
+    record, rerank, slots, stdin, times, turns, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -157,6 +157,10 @@ fn watch<A: Abi>(size: usize, job: Job) {
         watch_the_end::<A>();
     }
     *JOB.lock() = Some(job);
+    guarded(|| {
+        times::start(config::settings().0.times);
+        Some(())
+    });
 }
 
 /// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
@@ -443,6 +447,9 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
+/// What a process sends to rank 0: where it is if that is not known, its rows, its time in MPI.
+type Sent = (Option<places::Spot>, Rows, Option<times::Measured>);
+
 /// What rank 0 tells the others when it has their rows.
 #[derive(Debug, Clone, Copy)]
 enum News {
@@ -457,6 +464,7 @@ enum News {
 fn finish<A: Abi>() -> Option<()> {
     let mut job = JOB.lock().take()?;
     let wall = job.started.elapsed();
+    let in_mpi = guarded(times::stop);
     let comm = match job.comm {
         Some(bits) => A::Comm::from_bits(bits),
         None => meet_at_the_end::<A>()?,
@@ -494,14 +502,18 @@ fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let spot = (job.plan.mode != plan::Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
-    let mine = gather::encode(&(spot, rows)).unwrap_or_default();
+    let mine = gather::encode(&(spot, rows, in_mpi)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
+    let mut in_mpi = times::Gathered::default();
     let whole = private.collect(&mine, |process, bytes| {
-        let (spot, rows) =
-            guarded(|| gather::decode::<(Option<places::Spot>, Rows)>(bytes)).unzip();
-        spots.add(spot.flatten().unwrap_or_default());
+        let (spot, rows, measured) = match guarded(|| gather::decode::<Sent>(bytes)) {
+            Some((spot, rows, measured)) => (spot, Some(rows), measured),
+            None => (None, None, None),
+        };
+        spots.add(spot.unwrap_or_default());
+        in_mpi.add(measured);
         let added = guarded(|| {
             let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
             collected.add(task, &sent, &fetched);
@@ -525,7 +537,7 @@ fn finish<A: Abi>() -> Option<()> {
         news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
-            keeper.keep(&job.plan, job.places.take(), collected, wall);
+            keeper.keep(&job.plan, job.places.take(), collected, wall, in_mpi.result());
             Some(())
         });
     }
