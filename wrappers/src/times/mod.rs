@@ -183,9 +183,10 @@ fn point_back() {
     }
 }
 
-/// Slots were pointed elsewhere: to be called by whoever does that.
+/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
+/// where nobody else opens or closes windows yet, and after its end.
 pub fn slots_changed() {
-    if ALWAYS.load(Ordering::Acquire) {
+    if WINDOW.load(Ordering::Acquire) != 0 {
         point_to_thunks();
     }
 }

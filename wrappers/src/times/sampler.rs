@@ -223,8 +223,8 @@ mod tests {
     fn too_little_is_no_measurement() {
         let mut seen = Seen::default();
         assert_eq!(seen.estimate(0.0, 1.0), None);
-        seen.add(0.2, 0.1);
-        assert_eq!(seen.estimate(0.1, 1.0), None);
-        assert_eq!(seen.estimate(0.1, 0.2), Some(0.1));
+        seen.add(0.25, 0.125);
+        assert_eq!(seen.estimate(0.125, 1.0), None);
+        assert_eq!(seen.estimate(0.125, 0.25), Some(0.125));
     }
 }
