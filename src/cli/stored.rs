@@ -4,7 +4,7 @@ use super::select::StoreArgs;
 use super::{Exit, output};
 use crate::error::Result;
 use crate::report::units;
-use crate::store::{Entry, Store, program_of_key};
+use crate::store::{Entry, Finding, Store, program_of_key};
 use serde_json::json;
 
 /// List the records in the store, the newest first
@@ -38,9 +38,10 @@ impl ListArgs {
 /// What the newest check of the program of a record found, where its key tells which program that is.
 fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
     let verdicts = store.verdicts(program_of_key(&entry.key)?).ok()?;
-    // One number of tasks that differs decides, as it does for 'rankweave run'.
-    let differs = verdicts.iter().rfind(|v| v.finding == crate::store::Finding::Differs);
-    differs.or(verdicts.last()).map(|v| v.finding.name())
+    // One number of tasks that differs decides, as it does for 'rankweave run'; then one that mixes.
+    let newest = |finding| verdicts.iter().rfind(|v| v.finding == finding);
+    let against = newest(Finding::Differs).or_else(|| newest(Finding::MixesRanks));
+    against.or(verdicts.last()).map(|v| v.finding.name())
 }
 
 fn entry_json(store: &Store, entry: &Entry) -> serde_json::Value {

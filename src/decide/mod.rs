@@ -5,6 +5,7 @@
 //! ([`Measured`]) has the last word.
 
 mod feedback;
+pub mod mixed;
 mod parts;
 mod wording;
 

@@ -85,10 +85,10 @@ pub struct Summary {
     pub top_pairs: Vec<Pair>,
 }
 
-/// A verdict of `rankweave check`.
+/// A verdict of `rankweave check`, or of a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// `safe`, `differs` or `not comparable`.
+    /// `safe`, `differs`, `not comparable` or `mixes ranks`.
     pub verdict: &'static str,
     /// Number of tasks.
     pub tasks: u64,

@@ -1,4 +1,5 @@
-//! What `rankweave check` found out about a program: whether it minds permuted ranks.
+//! What was found out about a program: by `rankweave check`, whether it minds permuted ranks; by a launch,
+//! whether it mixes the ranks of a reordered communicator with those of the one it was made from.
 //!
 //! A verdict belongs to the program, not to a record: whatever key its matrices have and with however
 //! many tasks it runs. The file is `IDENTITY.verdict` in the store, with the same header as a record:
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 const MAGIC: [u8; 8] = *b"RKCHECK\n";
-const VERSION: u32 = 1;
+/// Newest version; 2 has [`Finding::MixesRanks`], and is written only where there is one.
+const VERSION: u32 = 2;
 /// Numbers of tasks of which the verdict is kept.
 const KEPT: usize = 16;
 /// Larger files were not written by this.
@@ -27,6 +29,9 @@ pub enum Finding {
     Differs,
     /// The program could not be compared with itself.
     NotComparable,
+    /// A launch found that it takes ranks of a reordered communicator for those of another one
+    /// ([`crate::decide::mixed`]): its ranks may be reordered, but not by constructors of topologies.
+    MixesRanks,
 }
 
 impl Finding {
@@ -36,22 +41,23 @@ impl Finding {
             Finding::Safe => "safe",
             Finding::Differs => "differs",
             Finding::NotComparable => "not comparable",
+            Finding::MixesRanks => "mixes ranks",
         }
     }
 }
 
-/// What a check of a program with one number of tasks found.
+/// What a check or a launch of a program with one number of tasks found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Path of the executable.
     pub program: String,
-    /// The launch that was checked.
+    /// The launch that was checked; the program with its arguments where a launch found it.
     pub launch: Vec<String>,
     /// Number of tasks.
     pub tasks: u64,
     /// When, seconds since 1970-01-01 UTC.
     pub checked_at: u64,
-    /// Seeds of the permutations.
+    /// Seeds of the permutations; none where a launch found it.
     pub seeds: Vec<u64>,
     /// The outcome.
     pub finding: Finding,
@@ -120,7 +126,8 @@ impl Store {
             Error::new(ErrorKind::Format, format!("cannot encode the verdict: {e}"))
         })?;
         let path = self.verdict_path(program);
-        self.replace(&path, &seal(MAGIC, VERSION, &body))?;
+        let newest = all.iter().any(|v| v.finding == Finding::MixesRanks);
+        self.replace(&path, &seal(MAGIC, if newest { VERSION } else { 1 }, &body))?;
         Ok(path)
     }
 
@@ -128,6 +135,31 @@ impl Store {
     pub fn objection(&self, program: &str) -> Result<Option<Verdict>> {
         let all = self.verdicts(program)?;
         Ok(all.into_iter().rev().find(|v| v.finding == Finding::Differs))
+    }
+
+    /// The verdict that speaks against new ranks of topologies only, if any: the newest one that mixes
+    /// ranks, unless there is an [`Self::objection`].
+    pub fn objection_to_topologies(&self, program: &str) -> Result<Option<Verdict>> {
+        let all = self.verdicts(program)?;
+        let differs = all.iter().any(|v| v.finding == Finding::Differs);
+        let mixes = all.into_iter().rev().find(|v| v.finding == Finding::MixesRanks);
+        Ok(mixes.filter(|_| !differs))
+    }
+
+    /// Keeps what a launch found out about mixed ranks, unless a check with as many tasks knows better:
+    /// it found that permuted ranks change nothing (`false`: there is nothing to warn of), or that
+    /// they do. Errors as of [`Self::keep_verdict`].
+    pub fn keep_mixed(&self, program: &str, verdict: &Verdict) -> Result<bool> {
+        let known = match self.verdicts(program) {
+            Err(error) if error.kind() == ErrorKind::Format => Vec::new(),
+            other => other?,
+        };
+        match known.iter().find(|v| v.tasks == verdict.tasks).map(|v| v.finding) {
+            Some(Finding::Safe) => return Ok(false),
+            Some(Finding::Differs) => {}
+            _ => drop(self.keep_verdict(program, verdict)?),
+        }
+        Ok(true)
     }
 }
 
@@ -168,6 +200,33 @@ mod tests {
         }
         assert_eq!(store.verdicts("app-0badcafe").unwrap().len(), KEPT);
         assert!(store.list().unwrap().is_empty(), "a verdict is no record");
+    }
+
+    #[test]
+    fn mixed_ranks_are_an_objection_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let mixed = verdict(8, Finding::MixesRanks);
+        let against = |program: &str| {
+            let topologies = store.objection_to_topologies(program).unwrap();
+            (store.objection(program).unwrap().is_some(), topologies.map(|v| v.tasks))
+        };
+        store.keep_verdict("a", &verdict(4, Finding::Safe)).unwrap();
+        let version = || std::fs::read(store.verdict_path("a")).unwrap()[8];
+        assert_eq!(version(), 1, "older versions can read it");
+        assert!(store.keep_mixed("a", &mixed).unwrap());
+        assert_eq!((version(), against("a")), (2, (false, Some(8))));
+        // A check with as many tasks decides.
+        store.keep_verdict("a", &verdict(8, Finding::Safe)).unwrap();
+        assert_eq!((version(), against("a")), (1, (false, None)));
+        assert!(!store.keep_mixed("a", &mixed).unwrap());
+        assert_eq!(against("a"), (false, None));
+        store.keep_verdict("a", &verdict(8, Finding::Differs)).unwrap();
+        assert!(store.keep_mixed("a", &mixed).unwrap());
+        assert_eq!(against("a"), (true, None));
+        store.keep_verdict("a", &verdict(8, Finding::NotComparable)).unwrap();
+        assert!(store.keep_mixed("a", &mixed).unwrap());
+        assert_eq!(against("a"), (false, Some(8)));
     }
 
     #[test]

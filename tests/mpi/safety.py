@@ -1,5 +1,5 @@
 """Is reordering safe for a program, and did it help? `rankweave check`, `rankweave compare`, and what
-later launches make of their verdicts.
+later launches make of their verdicts; and what launches find out themselves (`mixed`).
 
 `mixed_ranks.c` counts on places of its ranks or not, by its argument: check has to find that where it
 is so, and only there. With the argument `slow` it is slower when its ranks are not the launcher's:
@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 
+import mixed
 import stacks
 
 NP = 4
@@ -19,7 +20,8 @@ PLACES = {"RANKWEAVE_TOPOLOGY": "tree:4:2@1:10", "RANKWEAVE_SLOTS": "0,4,1,5",
           "RANKWEAVE_MIN_GAIN": "0", "RANKWEAVE_FIX": "0"}
 
 
-def judged(tool, results, stack, work):
+def judged(tool, results, stack, work, full=False):
+    mixed.noticed(tool, results, stack, work, full)
     if stack.name not in stacks.USUAL:
         return
     problem = stack.build("mixed_ranks.c")

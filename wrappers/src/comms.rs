@@ -8,6 +8,7 @@
 use crate::abi::{Abi, Handle};
 use crate::attribute;
 use crate::counters::{self, Block};
+use crate::moves::Moves;
 use crate::pmpi::pmpi;
 use crate::spill::{self, Region};
 use crate::thread::{self, Thread};
@@ -68,6 +69,8 @@ unsafe impl Sync for Entry {}
 static TABLE: RwLock<Option<HashMap<u64, Entry>>> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 static NUMBER: AtomicU64 = AtomicU64::new(1);
+/// Counts that move from communicators into the rows of the matrix.
+pub static MOVES: Moves = Moves::new();
 
 impl Communicator {
     /// Number of ranks that can be addressed.
@@ -231,6 +234,7 @@ fn forget<A: Abi>(number: u64) {
 /// Drops the entry of a handle, after folding in what was recorded on it. No lock is held while MPI
 /// is called.
 fn forget_handle<A: Abi>(bits: u64) {
+    let moving = MOVES.begin();
     let entry = TABLE.write().as_mut().and_then(|table| table.remove(&bits));
     let Some(entry) = entry else { return };
     counters::for_each_thread(|thread| drop_caches(thread, bits));
@@ -241,6 +245,7 @@ fn forget_handle<A: Abi>(bits: u64) {
     counters::for_each_block(|block| {
         crate::record::collective::fold::<A>(block, &communicator);
     });
+    drop(moving);
 }
 
 /// Handles that are being freed right now: their attribute callbacks may use them, but nothing is
@@ -258,6 +263,7 @@ impl Leaving {
         if comm != A::comm_world() {
             LEAVING.lock().push(bits);
             crate::record::guarded(|| {
+                crate::rerank::watch::leaves(bits);
                 forget_handle::<A>(bits);
                 Some(())
             });
@@ -316,6 +322,14 @@ pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
         // SAFETY: entries in the table are valid until removed, and the lock is held.
         visit(unsafe { &*entry.0 });
     }
+}
+
+/// Whether neighbourhood collectives were recorded on a communicator. No call to MPI.
+pub fn has_neighbours(bits: u64) -> bool {
+    let table = TABLE.read();
+    let entry = table.as_ref().and_then(|table| table.get(&bits));
+    // SAFETY: entries in the table are valid until removed, and the lock is held.
+    entry.is_some_and(|entry| unsafe { (*entry.0).neighbours.get().is_some() })
 }
 
 /// Makes `comm` the calling thread's current communicator; `None` while nothing is recorded, or

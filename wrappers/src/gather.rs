@@ -245,6 +245,27 @@ fn take_first(first: &[u8]) -> (usize, &[u8]) {
     (length, &start[..start.len().min(length)])
 }
 
+/// Makes calls on a communicator of the program whose errors are returned to us and not to its error
+/// handler, which is in place again afterwards.
+pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
+    let mpi = pmpi::<A>();
+    let mut handler = A::errors_return();
+    // SAFETY: a communicator of the program; what MPI_Comm_get_errhandler gives is a reference to be
+    // freed.
+    unsafe {
+        let known = mpi.comm_get_errhandler(comm, &raw mut handler) == 0;
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, A::errors_return());
+        }
+        let answer = calls();
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, handler);
+            let _ = mpi.errhandler_free(&raw mut handler);
+        }
+        answer
+    }
+}
+
 /// A duplicate of a communicator; collective over it. `None` after an MPI error.
 pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     let (mut copy, mut request) = (A::comm_null(), A::request_null());

@@ -18,6 +18,7 @@ use crate::{
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
+use rw::decide::mixed::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::options::{Mode, Settings};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -447,8 +448,9 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
-/// What a process sends to rank 0: where it is if that is not known, its rows, its time in MPI.
-type Sent = (Option<places::Spot>, Rows, Option<times::Measured>);
+/// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
+/// after constructors that gave new ranks, and its time in MPI.
+type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<times::Measured>);
 
 /// What rank 0 tells the others when it has their rows.
 #[derive(Debug, Clone, Copy)]
@@ -495,6 +497,7 @@ fn finish<A: Abi>() -> Option<()> {
         Some((Kind::ALL.map(counters::row), counters::fetched()))
     })
     .unwrap_or_default();
+    let statements = guarded(|| Some(rerank::watch::statements())).unwrap_or_default();
     counters::set_tasks(0);
     comms::drop_all_caches();
     comms::stop();
@@ -502,14 +505,18 @@ fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let spot = (job.plan.mode != plan::Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
-    let mine = gather::encode(&(spot, rows, in_mpi)).unwrap_or_default();
+    let mine = gather::encode(&(spot, rows, statements, in_mpi)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
+    let mut tallies = Tallies::default();
     let mut in_mpi = times::Gathered::default();
     let whole = private.collect(&mine, |process, bytes| {
         let (spot, rows, measured) = match guarded(|| gather::decode::<Sent>(bytes)) {
-            Some((spot, rows, measured)) => (spot, Some(rows), measured),
+            Some((spot, rows, statements, measured)) => {
+                tallies.add(&statements);
+                (spot, Some(rows), measured)
+            }
             None => (None, None, None),
         };
         spots.add(spot.unwrap_or_default());
@@ -537,6 +544,7 @@ fn finish<A: Abi>() -> Option<()> {
         news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
+            keeper.judge(&tallies, private.size);
             keeper.keep(&job.plan, job.places.take(), collected, wall, in_mpi.result());
             Some(())
         });

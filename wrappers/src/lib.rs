@@ -40,6 +40,7 @@ mod job;
 mod launcher_rank;
 mod library;
 mod message;
+mod moves;
 mod neighbours;
 mod order;
 mod past;

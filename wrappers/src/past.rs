@@ -1,10 +1,10 @@
 //! What is known of a program from before, on rank 0: whether it minds other ranks (`rankweave check`,
-//! lists of the user), and whether reordering helped in earlier launches.
+//! lists of the user), whether it mixes ranks, and whether reordering helped in earlier launches.
 
 use crate::message;
 use rw::decide::{Judgement, Measured};
 use rw::options::{self, Settings};
-use rw::store::{self, Launch, Past, Record, Store, work_of};
+use rw::store::{self, Finding, Launch, Past, Record, Store, Verdict, work_of};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -22,6 +22,16 @@ pub struct Program {
     denied: Option<String>,
     /// Its start was seen, so that its time can be compared.
     timed: bool,
+}
+
+/// A launch, for a verdict.
+#[derive(Debug, Clone, Copy)]
+pub struct Launched<'a> {
+    /// Path of the executable.
+    pub program: &'a str,
+    /// The program with its arguments.
+    pub command: &'a [String],
+    pub tasks: usize,
 }
 
 impl Program {
@@ -80,9 +90,67 @@ impl Program {
              reorder to reorder it all the same",
             verdict.tasks,
             verdict.reason,
-            self.identity.rsplit_once('-').map_or("NAME", |(name, _)| name),
+            self.name(),
         ));
         Some("left alone: 'rankweave check' found a difference".into())
+    }
+
+    /// Whether constructors of topologies have to keep the ranks, because a launch found that the program
+    /// mixes them. Says so.
+    pub fn mixes_ranks(&self, store: Option<&Store>) -> bool {
+        if !self.auto || self.allowed || self.identity.is_empty() {
+            return false;
+        }
+        // An error is said with the other objection.
+        let verdict = store.map(|store| store.objection_to_topologies(&self.identity));
+        let Some(Ok(Some(verdict))) = verdict else { return false };
+        message::line(&format!(
+            "constructors of topologies keep the ranks as they are: in an earlier launch with {} tasks, \
+             {}; try: 'rankweave check' once it is mended, --allow {} or --mode reorder to give new \
+             ranks all the same",
+            verdict.tasks,
+            verdict.reason,
+            self.name(),
+        ));
+        true
+    }
+
+    /// This launch found that the program mixes ranks: says so, and keeps it in the store.
+    pub fn found_mixed(&self, store: Option<&Store>, launch: Launched<'_>, reason: &str) {
+        if self.allowed {
+            return;
+        }
+        let known = store.filter(|_| !self.identity.is_empty());
+        let kept = known.map(|store| {
+            let verdict = Verdict {
+                program: launch.program.into(),
+                launch: launch.command.to_vec(),
+                tasks: launch.tasks as u64,
+                checked_at: now(),
+                seeds: Vec::new(),
+                finding: Finding::MixesRanks,
+                reason: reason.into(),
+            };
+            store.keep_mixed(&self.identity, &verdict)
+        });
+        let later = match kept {
+            // A check compared its results.
+            Some(Ok(false)) => return,
+            Some(Ok(true)) => "later launches leave the ranks of topologies alone".to_string(),
+            Some(Err(error)) => format!("{error}; later launches will not know"),
+            None => "later launches will not know".into(),
+        };
+        message::line(&format!(
+            "{reason}: the program seems to mix the ranks of both, and its results may be wrong; {later}; \
+             try: asking each communicator for its own ranks, 'rankweave check' to be sure, --allow {} \
+             if it is right",
+            self.name(),
+        ));
+    }
+
+    /// The name by which a user allows it.
+    fn name(&self) -> &str {
+        self.identity.rsplit_once('-').map_or("NAME", |(name, _)| name)
     }
 
     /// Whether the user wants this program left alone.

@@ -6,10 +6,11 @@ use crate::gather::internode_bytes;
 use crate::given::nodes_of;
 use crate::message;
 use crate::order::{self, Question};
-use crate::past::Program;
+use crate::past::{Launched, Program};
 use crate::places::Places;
 use crate::rerank::How;
 use rw::decide::Decision;
+use rw::decide::mixed::Tallies;
 use rw::error::ErrorKind;
 use rw::matrix::{Collected, CommMatrix};
 use rw::options::{self, Collectives, Settings};
@@ -189,6 +190,9 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
             options::Mode::Record if !keeper.known.is_denied() => How::Map,
             _ => plan.constructors,
         };
+        if keeper.known.mixes_ranks(keeper.store.as_ref()) {
+            plan.constructors = How::Plain;
+        }
     }
     if reorders && !alike.complete {
         message::line(
@@ -452,6 +456,14 @@ impl Keeper {
     pub fn tell_time(&self, clock: &Clock) {
         if self.verbose >= 2 {
             message::line(&format!("{}: {}", self.key, clock.words()));
+        }
+    }
+
+    /// Looks at what the processes say of constructors that gave them new ranks.
+    pub fn judge(&self, tallies: &Tallies, tasks: usize) {
+        if let Some(reason) = tallies.verdict() {
+            let launch = Launched { program: &self.program, command: &self.command, tasks };
+            self.known.found_mixed(self.store.as_ref(), launch, &reason);
         }
     }
 

@@ -49,7 +49,10 @@ that shows it again
   not comparable  the program fails, is ended by the time limit, or varies by itself
 
 It is remembered in the store for the program, whatever its key and number of ranks: 'rankweave run' \
-in mode auto does not reorder a program whose verdict is 'differs'. --allow overrides that.
+in mode auto does not reorder a program whose verdict is 'differs'. --allow overrides that. A launch can \
+find one by itself: 'mixes ranks', if messages go by ranks of another communicator after MPI_Cart_create \
+and the like gave new ones; then only the ranks of topologies are left alone, until a check with as many \
+ranks says otherwise.
 
 Files named with --file are put back as they were before every run and at the end. Anything else the \
 program writes is left as the last run left it. Each run reads standard input from its start if that \

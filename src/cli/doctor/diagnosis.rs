@@ -201,8 +201,16 @@ impl Diagnosis {
         let Some(store) = self.store.as_ref().filter(|_| settings.mode == Mode::Auto) else {
             return;
         };
-        let verdict = Store::open(store).objection(&store::program_id(&identity));
-        let reason = match verdict {
+        let (store, program) = (Store::open(store), store::program_id(&identity));
+        if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
+            let text = format!("topologies keep their ranks: {}", verdict.reason);
+            let code = "mixes-ranks";
+            self.findings.push(
+                Finding { level: Level::Warning, code, text, advice: None }
+                    .advise("'rankweave check' once it is mended; --allow or --mode reorder"),
+            );
+        }
+        let reason = match store.objection(&program) {
             Ok(None) => return,
             // That the store cannot be read is said already.
             Err(error) if error.kind() == ErrorKind::Io => return,

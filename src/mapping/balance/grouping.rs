@@ -38,16 +38,7 @@ impl Groups {
             Preset::Default => (2, 4),
             Preset::Strong => (6, 8),
         };
-        let effort = BisectEffort {
-            runs,
-            growings: 4,
-            passes,
-            cycles: 1,
-            members: 3,
-            starts: 1,
-            share: 1,
-            hurried: false,
-        };
+        let effort = BisectEffort::new(runs, 4, passes, 1);
         let mut split = Split {
             bisector: Bisector::new(effort, budget),
             rng: Rng::new(seed).fork(11),

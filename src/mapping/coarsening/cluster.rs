@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::work::{Csr, Rng, roomy, visiting_order};
+use crate::mapping::work::{Csr, Rng, refill, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -43,19 +43,17 @@ impl Clusterer {
     ) -> (Vec<u32>, usize) {
         let n = graph.len();
         visiting_order(n, rng, &mut self.order);
-        self.leader.clear();
-        self.leader.extend(0..n as u32);
-        self.load.clear();
-        self.load.extend(graph.sizes.iter().map(|&size| (size, 1)));
-        self.settled.clear();
-        self.settled.resize(n, false);
+        refill(&mut self.leader, n, 0);
+        self.leader.iter_mut().zip(0..).for_each(|(leader, v)| *leader = v);
+        refill(&mut self.load, n, (0, 1));
+        self.load.iter_mut().zip(&graph.sizes).for_each(|(load, &size)| load.0 = size);
+        refill(&mut self.settled, n, false);
         match labels.is_empty() {
             true => self.join(graph, limits, |_, _| true),
             false => self.join(graph, limits, |v, t| labels[v] == labels[t]),
         }
         join_isolated(graph, limits, labels, &mut self.leader);
-        self.id.clear();
-        self.id.resize(n, NONE);
+        refill(&mut self.id, n, NONE);
         let mut clusters = 0u32;
         let mut of = roomy(n);
         for &l in &self.leader {

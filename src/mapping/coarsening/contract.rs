@@ -1,6 +1,9 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
-use crate::mapping::work::{Csr, roomy};
+use crate::mapping::work::{Csr, Pool, refill, roomy};
+
+/// No cluster.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Contraction and its buffers, kept between runs.
 #[derive(Debug, Default)]
@@ -16,17 +19,20 @@ pub(crate) struct Contractor {
 
 impl Contractor {
     /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
-    pub(crate) fn contract(&mut self, graph: &Csr, cluster_of: &[u32], clusters: usize) -> Csr {
+    pub(crate) fn contract(
+        &mut self,
+        graph: &Csr,
+        cluster_of: &[u32],
+        clusters: usize,
+        pool: &mut Pool,
+    ) -> Csr {
         self.group(cluster_of, clusters);
-        self.seen.clear();
-        self.seen.resize(clusters, 0);
-        let seen = &mut self.seen[..];
-        let row = &mut self.row;
+        refill(&mut self.seen, clusters, 0);
         let room = graph.targets.len() / 2;
         let mut coarse = Csr {
             offsets: roomy(clusters + 1),
-            targets: roomy(room),
-            weights: roomy(room),
+            targets: pool.ids(room),
+            weights: pool.weights(room),
             sizes: roomy(clusters),
             bias: Vec::new(),
         };
@@ -34,50 +40,136 @@ impl Contractor {
         // Every row takes one position more than it has neighbours, for the cluster itself.
         let mut begin = 1u32;
         for c in 0..clusters {
-            let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
-            let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
-            if row.len() <= most {
-                row.resize(2 * most, (0, 0));
-            }
-            let row = &mut row[..];
-            if begin > u32::MAX / 2 {
-                seen.fill(0);
-                begin = 1;
-            }
-            seen[c] = begin;
-            row[0] = (c as u32, 0);
-            let mut length = 1u32;
-            let mut size = 0;
-            for &v in members {
-                size += graph.sizes[v as usize];
-                for (t, w) in graph.arcs(v as usize) {
-                    let d = cluster_of[t];
-                    let put = &mut seen[d as usize];
-                    // Whether two edges meet is as good as random: no branch on it.
-                    let at = put.wrapping_sub(begin).min(length);
-                    *put = begin + at;
-                    let cell = &mut row[at as usize];
-                    let known = at < length;
-                    *cell = (d, (cell.1 & -i64::from(known)) + w);
-                    length += u32::from(!known);
-                }
-            }
-            let row = &row[1..length as usize];
-            coarse.targets.extend(row.iter().map(|&(d, _)| d));
-            coarse.weights.extend(row.iter().map(|&(_, w)| w));
-            coarse.sizes.push(size);
-            coarse.offsets.push(coarse.targets.len() as u32);
-            begin += length;
+            self.row(graph, cluster_of, c, &mut begin, &mut coarse);
         }
         coarse.add_bias(graph, cluster_of);
         coarse
     }
 
+    /// What [`Self::contract`] gives for one side of a bisected graph, with rows in another order,
+    /// taken over from the contraction of the whole where the cut is not near.
+    ///
+    /// `graph` is the part of the graph on side `s`, `cluster_of` its clusters and `from` their
+    /// numbers in the whole, `number` what became of every cluster of the whole on either side
+    /// ([`NONE`]: nothing). Gives `None` where the cut is near so many clusters that contracting anew
+    /// is as good.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn inherit(
+        &mut self,
+        whole: &Csr,
+        number: &[[u32; 2]],
+        s: usize,
+        graph: &Csr,
+        cluster_of: &[u32],
+        from: &[u32],
+        pool: &mut Pool,
+    ) -> Option<Csr> {
+        let clusters = from.len();
+        let is_cut = |d: usize| number[d][0] != NONE && number[d][1] != NONE;
+        let near = |c: usize| is_cut(c) || whole.arcs(c).any(|(d, _)| is_cut(d));
+        let anew: Vec<bool> = from.iter().map(|&c| near(c as usize)).collect();
+        let count = anew.iter().filter(|&&near| near).count();
+        if count * 3 > clusters {
+            return None;
+        }
+        self.group_some(cluster_of, &anew);
+        refill(&mut self.seen, clusters, 0);
+        let mut coarse = Csr {
+            offsets: roomy(clusters + 1),
+            targets: pool.ids(whole.targets.len() / 2),
+            weights: pool.weights(whole.targets.len() / 2),
+            sizes: roomy(clusters),
+            bias: Vec::new(),
+        };
+        coarse.offsets.push(0);
+        let mut begin = 1;
+        for (c, &parent) in from.iter().enumerate() {
+            if anew[c] {
+                self.row(graph, cluster_of, c, &mut begin, &mut coarse);
+            } else {
+                for (d, w) in whole.arcs(parent as usize) {
+                    if number[d][s] != NONE {
+                        coarse.targets.push(number[d][s]);
+                        coarse.weights.push(w);
+                    }
+                }
+                coarse.sizes.push(whole.sizes[parent as usize]);
+                coarse.offsets.push(coarse.targets.len() as u32);
+            }
+        }
+        Some(coarse)
+    }
+
+    /// Appends the row of cluster `c`, whose members are grouped. `begin` counts positions over all
+    /// rows, from 1 on.
+    #[inline(always)]
+    fn row(
+        &mut self,
+        graph: &Csr,
+        cluster_of: &[u32],
+        c: usize,
+        begin: &mut u32,
+        coarse: &mut Csr,
+    ) {
+        let (seen, row) = (&mut self.seen[..], &mut self.row);
+        let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
+        let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
+        if row.len() <= most {
+            row.resize(2 * most, (0, 0));
+        }
+        let row = &mut row[..];
+        if *begin > u32::MAX / 2 {
+            seen.fill(0);
+            *begin = 1;
+        }
+        seen[c] = *begin;
+        row[0] = (c as u32, 0);
+        let mut length = 1u32;
+        let mut size = 0;
+        for &v in members {
+            size += graph.sizes[v as usize];
+            for (t, w) in graph.arcs(v as usize) {
+                let d = cluster_of[t];
+                let put = &mut seen[d as usize];
+                // Whether two edges meet is as good as random: no branch on it.
+                let at = put.wrapping_sub(*begin).min(length);
+                *put = *begin + at;
+                let cell = &mut row[at as usize];
+                let known = at < length;
+                *cell = (d, (cell.1 & -i64::from(known)) + w);
+                length += u32::from(!known);
+            }
+        }
+        let row = &row[1..length as usize];
+        coarse.targets.extend(row.iter().map(|&(d, _)| d));
+        coarse.weights.extend(row.iter().map(|&(_, w)| w));
+        coarse.sizes.push(size);
+        coarse.offsets.push(coarse.targets.len() as u32);
+        *begin += length;
+    }
+
+    /// Sorts the vertices of the clusters that are `wanted` by cluster.
+    fn group_some(&mut self, cluster_of: &[u32], wanted: &[bool]) {
+        let (start, members) = (&mut self.start, &mut self.members);
+        refill(start, wanted.len() + 1, 0);
+        let mine = |c: u32| wanted[c as usize];
+        cluster_of.iter().filter(|&&c| mine(c)).for_each(|&c| start[c as usize] += 1);
+        let mut sum = 0;
+        for s in start.iter_mut() {
+            sum += *s;
+            *s = sum;
+        }
+        refill(members, sum as usize, 0);
+        for (v, &c) in cluster_of.iter().enumerate().rev().filter(|&(_, &c)| mine(c)) {
+            start[c as usize] -= 1;
+            members[start[c as usize] as usize] = v as u32;
+        }
+    }
+
     /// Sorts the vertices by cluster.
     fn group(&mut self, cluster_of: &[u32], clusters: usize) {
         let start = &mut self.start;
-        start.clear();
-        start.resize(clusters + 1, 0);
+        refill(start, clusters + 1, 0);
         // Counted to ends; filling from behind leaves every start where it belongs.
         cluster_of.iter().for_each(|&c| start[c as usize] += 1);
         let mut sum = 0;
@@ -85,8 +177,7 @@ impl Contractor {
             sum += *s;
             *s = sum;
         }
-        self.members.clear();
-        self.members.resize(cluster_of.len(), 0);
+        refill(&mut self.members, cluster_of.len(), 0);
         for (v, &c) in cluster_of.iter().enumerate().rev() {
             start[c as usize] -= 1;
             self.members[start[c as usize] as usize] = v as u32;
@@ -123,10 +214,11 @@ mod tests {
             let limits = ClusterLimits { size, members };
             let mut clusterer = Clusterer::default();
             let mut contractor = Contractor::default();
+            let mut pool = Pool::default();
             // Twice, with what the first run leaves in the buffers.
             for seed in 0..2 {
             let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut Rng::new(seed));
-            let coarse = contractor.contract(&graph, &of, clusters);
+            let coarse = contractor.contract(&graph, &of, clusters, &mut pool);
             prop_assert_eq!(coarse.total_size(), 20);
             prop_assert!(coarse.sizes.iter().all(|&s| s <= size));
             let mut between = vec![0i64; clusters * clusters];
@@ -144,6 +236,53 @@ mod tests {
                 }
             }
             prop_assert!(between.iter().all(|&w| w == 0));
+            }
+        }
+    }
+
+    /// Taken over from the whole or made anew: the same graph.
+    #[test]
+    fn what_is_inherited_is_what_would_be_contracted() {
+        let graph = crate::matrix::synthetic::pattern("rgg:6000,shuffle=1").unwrap();
+        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
+        let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
+        let limits = ClusterLimits { size: 4, members: 4 };
+        let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut Rng::new(1));
+        let whole = contractor.contract(&graph, &of, clusters, &mut pool);
+        let side: Vec<u8> = (0..6000).map(|v| (v % 2) as u8).collect();
+        for (side, far) in [(side, false), ((0..6000).map(|v| u8::from(v < 2999)).collect(), true)]
+        {
+            let parts = graph.split(&side, &mut Vec::new(), &mut pool);
+            for (s, part) in parts.iter().enumerate() {
+                let mut number = vec![[NONE; 2]; clusters];
+                let (mut part_of, mut from) = (Vec::new(), [Vec::new(), Vec::new()]);
+                for (&c, &at) in of.iter().zip(&side) {
+                    let at = usize::from(at);
+                    let id = &mut number[c as usize][at];
+                    if *id == NONE {
+                        *id = from[at].len() as u32;
+                        from[at].push(c);
+                    }
+                    if at == s {
+                        part_of.push(*id);
+                    }
+                }
+                let count = from[s].len();
+                let expected = contractor.contract(part, &part_of, count, &mut pool);
+                let found =
+                    contractor.inherit(&whole, &number, s, part, &part_of, &from[s], &mut pool);
+                assert_eq!(found.is_some(), far);
+                if let Some(found) = found {
+                    assert_eq!(found.sizes, expected.sizes);
+                    for c in 0..count {
+                        let row = |g: &Csr| {
+                            let mut row: Vec<(usize, i64)> = g.arcs(c).collect();
+                            row.sort_unstable();
+                            row
+                        };
+                        assert_eq!(row(&found), row(&expected));
+                    }
+                }
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Multilevel bisection with an exact number of tasks on each side.
 
+use super::inheritance::{Inheritance, Step};
 use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
 use crate::mapping::initial::grow;
 use crate::mapping::refinement::{Bisection, Fm, FmLimits};
-use crate::mapping::work::{Csr, GainHeap, Rng};
+use crate::mapping::work::{Csr, GainHeap, Pool, Rng};
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,14 @@ pub(crate) struct BisectEffort {
     pub(crate) hurried: bool,
 }
 
+impl BisectEffort {
+    /// So many runs, growings, passes and cycles; the rest as suits problems that are not large.
+    pub(crate) fn new(runs: usize, growings: usize, passes: usize, cycles: usize) -> Self {
+        let (members, starts, share, hurried) = (3, 1, 1, false);
+        BisectEffort { runs, growings, passes, cycles, members, starts, share, hurried }
+    }
+}
+
 /// Multilevel bisection and its buffers.
 pub(crate) struct Bisector {
     effort: BisectEffort,
@@ -36,49 +45,13 @@ pub(crate) struct Bisector {
     clusterer: Clusterer,
     contractor: Contractor,
     scratch: Vec<u32>,
-    /// The clusters of the finest level that the next run takes over, and those of the last run.
-    inherited: Option<Clusters>,
-    finest: Option<Clusters>,
+    pool: Pool,
+    /// The coarsening that the next run takes over, and that of the last run.
+    inherited: Option<Inheritance>,
+    left: Option<Inheritance>,
     /// Deviation from the target that the answer may have.
     allowed: i64,
     budget: Budget,
-}
-
-/// Clusters of the vertices of a graph.
-#[derive(Debug)]
-pub(crate) struct Clusters {
-    of: Vec<u32>,
-    count: usize,
-    /// Bisections that have used them.
-    uses: u32,
-}
-
-impl Clusters {
-    /// Bisections in a row that use the same clusters.
-    const USES: u32 = 3;
-
-    /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
-    const FROM: usize = 512;
-
-    /// The clusters of the vertices on either side of a bisection; those at the cut fall in two.
-    pub(crate) fn split(self, side: &[u8]) -> [Option<Clusters>; 2] {
-        let number = &mut vec![[u32::MAX; 2]; self.count];
-        let mut parts = [0, 1].map(|_| Clusters {
-            of: Vec::with_capacity(side.len() / 2 + 1),
-            count: 0,
-            uses: self.uses,
-        });
-        for (&c, &s) in self.of.iter().zip(side) {
-            let s = usize::from(s & 1);
-            let (id, part) = (&mut number[c as usize][s], &mut parts[s]);
-            if *id == u32::MAX {
-                *id = part.count as u32;
-                part.count += 1;
-            }
-            part.of.push(*id);
-        }
-        parts.map(|part| (part.uses < Self::USES && part.of.len() >= Self::FROM).then_some(part))
-    }
 }
 
 /// Coarsening stops at this many vertices.
@@ -94,8 +67,9 @@ impl Bisector {
             clusterer: Clusterer::default(),
             contractor: Contractor::default(),
             scratch: Vec::new(),
+            pool: Pool::default(),
             inherited: None,
-            finest: None,
+            left: None,
             allowed: 0,
             budget: budget.clone(),
         }
@@ -109,19 +83,27 @@ impl Bisector {
         &self.budget
     }
 
-    /// Has the next bisection take clusters over instead of finding its own.
-    pub(crate) fn inherit(&mut self, clusters: Option<Clusters>) {
-        self.inherited = clusters;
+    /// Has the next bisection take a coarsening over instead of finding its own.
+    pub(crate) fn inherit(&mut self, inheritance: Option<Inheritance>) {
+        self.inherited = inheritance;
     }
 
-    /// The clusters that the last bisection started from, if it is worth using them again.
-    pub(crate) fn take_clusters(&mut self) -> Option<Clusters> {
-        self.finest.take()
+    /// The two subgraphs of the graph that was bisected last, each with the coarsening that its own
+    /// bisection may take over, where it is worth using it again.
+    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Inheritance>); 2] {
+        let parts = graph.split(side, &mut self.scratch, &mut self.pool);
+        let left = match self.left.take() {
+            Some(left) => left.split(side, &parts, &mut self.contractor, &mut self.pool),
+            None => [None, None],
+        };
+        let [part_0, part_1] = parts;
+        let [left_0, left_1] = left;
+        [(part_0, left_0), (part_1, left_1)]
     }
 
-    /// A buffer for the caller, of any content.
-    pub(crate) fn scratch(&mut self) -> &mut Vec<u32> {
-        &mut self.scratch
+    /// Takes a graph back whose memory another one may have.
+    pub(crate) fn recycle(&mut self, graph: Csr) {
+        self.pool.give(graph);
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -191,7 +173,9 @@ impl Bisector {
         let smaller = (target as u64).min(total - target as u64).max(1);
         let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
-        let mut uses = 0;
+        let inherited = self.inherited.take();
+        let uses = inherited.as_ref().map_or(0, |i| i.uses);
+        let mut handed = inherited.into_iter().flat_map(|i| i.steps);
         let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
         let most = if several { (graph.len() / self.effort.share).max(COARSEST) } else { COARSEST };
         loop {
@@ -201,13 +185,12 @@ impl Bisector {
             }
             let cap = (smaller / 8).max(2).min(u64::from(u32::MAX)) as u32;
             let limits = ClusterLimits { size: cap, members: self.effort.members };
-            let inherited = self.inherited.take().filter(|c| c.of.len() == current.len());
-            let (of, clusters) = match inherited {
-                Some(taken) => {
-                    uses = taken.uses;
-                    (taken.of, taken.count)
+            let (of, clusters, contracted) = match handed.next() {
+                Some(step) if step.of.len() == current.len() => (step.of, step.count, step.coarse),
+                _ => {
+                    let (of, clusters) = self.clusterer.cluster(current, limits, &sides, rng);
+                    (of, clusters, None)
                 }
-                None => self.clusterer.cluster(current, limits, &sides, rng),
             };
             if clusters * 20 > current.len() * 19 {
                 break;
@@ -219,7 +202,10 @@ impl Bisector {
                 }
                 sides = coarse_sides;
             }
-            let coarse = self.contractor.contract(current, &of, clusters);
+            let contracted = contracted.filter(|_| current.bias.is_empty());
+            let coarse = contracted.unwrap_or_else(|| {
+                self.contractor.contract(current, &of, clusters, &mut self.pool)
+            });
             levels.push((coarse, of));
         }
         let coarsest = levels.last().map_or(graph, |(g, _)| g);
@@ -237,6 +223,7 @@ impl Bisector {
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
+        let mut steps = Vec::new();
         while let Some((coarse, of)) = levels.pop() {
             let finer = levels.last().map_or(graph, |(g, _)| g);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
@@ -245,14 +232,23 @@ impl Bisector {
                 // Only the balance is still put right.
                 b = Bisection::new(finer, b.side);
                 near = vec![true; finer.len()];
+                self.pool.give(coarse);
+                steps.clear();
                 continue;
             }
             self.fm.refine(finer, &mut b, limits, |v| near[of[v] as usize]);
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
-            } else if self.effort.hurried {
-                self.finest = Some(Clusters { of, count: coarse.len(), uses: uses + 1 });
             }
+            if self.effort.hurried && levels.len() < Inheritance::DEPTH {
+                steps.push(Step { of, count: coarse.len(), coarse: Some(coarse) });
+            } else {
+                self.pool.give(coarse);
+            }
+        }
+        if self.effort.hurried {
+            steps.reverse();
+            self.left = Some(Inheritance { steps, uses: uses + 1 });
         }
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);

@@ -3,6 +3,7 @@
 mod bisect;
 mod dual;
 mod halves;
+mod inheritance;
 mod tree;
 
 pub(crate) use bisect::{BisectEffort, Bisector};

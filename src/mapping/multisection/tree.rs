@@ -5,7 +5,7 @@
 //! Sparse Quadratic Assignment", SEA 2017). Every group is filled exactly; groups may differ in
 //! size, as on machines where the scheduler gave parts of nodes.
 
-use super::bisect::Clusters;
+use super::inheritance::Inheritance;
 use super::{BisectEffort, Bisector};
 use crate::mapping::work::{Csr, Rng, TreePlaces};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ impl Run<'_> {
         &self,
         graph: &Csr,
         members: Vec<u32>,
-        clusters: Option<Clusters>,
+        left: Option<Inheritance>,
         lo: usize,
         mut level: usize,
         out: &mut [u32],
@@ -79,7 +79,7 @@ impl Run<'_> {
             }
             return;
         }
-        self.split(graph, members, clusters, lo, &ends, level, out, bisector, threads);
+        self.split(graph, members, left, lo, &ends, level, out, bisector, threads);
     }
 
     /// Splits among the children that end at `ends` by bisecting their list.
@@ -88,7 +88,7 @@ impl Run<'_> {
         &self,
         graph: &Csr,
         members: Vec<u32>,
-        clusters: Option<Clusters>,
+        left: Option<Inheritance>,
         lo: usize,
         ends: &[usize],
         level: usize,
@@ -97,7 +97,7 @@ impl Run<'_> {
         threads: usize,
     ) {
         let (Some(&hi), true) = (ends.last(), ends.len() > 1) else {
-            return self.group(graph, members, clusters, lo, level, out, bisector, threads);
+            return self.group(graph, members, left, lo, level, out, bisector, threads);
         };
         let middle = lo + (hi - lo) / 2;
         let mut cut = ends.partition_point(|&e| e <= middle).max(1);
@@ -107,16 +107,14 @@ impl Run<'_> {
         let cut = cut.min(ends.len() - 1);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
-        bisector.inherit(clusters);
+        bisector.inherit(left);
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
-        let [sub_0, sub_1] = graph.split(&b.side, bisector.scratch());
+        let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(graph, &b.side);
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
         for (&task, &side) in members.iter().zip(&b.side) {
             tasks[usize::from(side & 1)].push(task);
         }
         let [tasks_0, tasks_1] = tasks;
-        let clusters = bisector.take_clusters().map(|clusters| clusters.split(&b.side));
-        let [clusters_0, clusters_1] = clusters.unwrap_or([None, None]);
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
@@ -126,17 +124,18 @@ impl Run<'_> {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut own = Bisector::new(self.effort, budget);
-                    self.split(
-                        &sub_1, tasks_1, clusters_1, at, ends_1, level, out_1, &mut own, half,
-                    );
+                    self.split(&sub_1, tasks_1, left_1, at, ends_1, level, out_1, &mut own, half);
                 });
                 let rest = threads - half;
-                self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, rest);
+                self.split(&sub_0, tasks_0, left_0, lo, ends_0, level, out_0, bisector, rest);
             });
+            bisector.recycle(sub_0);
+            bisector.recycle(sub_1);
         } else {
-            self.split(&sub_0, tasks_0, clusters_0, lo, ends_0, level, out_0, bisector, 1);
-            drop(sub_0);
-            self.split(&sub_1, tasks_1, clusters_1, at, ends_1, level, out_1, bisector, 1);
+            self.split(&sub_0, tasks_0, left_0, lo, ends_0, level, out_0, bisector, 1);
+            bisector.recycle(sub_0);
+            self.split(&sub_1, tasks_1, left_1, at, ends_1, level, out_1, bisector, 1);
+            bisector.recycle(sub_1);
         }
     }
 }

@@ -88,16 +88,7 @@ impl<'a, 'b> Setting<'a, 'b> {
             Preset::Default => (1, 4, 4),
             Preset::Strong => (3, 8, 8),
         };
-        let effort = BisectEffort {
-            runs,
-            growings,
-            passes,
-            cycles: 0,
-            members: 3,
-            starts: 1,
-            share: 1,
-            hurried: false,
-        };
+        let effort = BisectEffort::new(runs, growings, passes, 0);
         Bisector::new(effort, &self.budget)
     }
 

@@ -284,16 +284,7 @@ mod tests {
 
     #[test]
     fn every_strategy_finds_clear_clusters() {
-        let effort = BisectEffort {
-            runs: 1,
-            growings: 4,
-            passes: 4,
-            cycles: 0,
-            members: 3,
-            starts: 1,
-            share: 1,
-            hurried: false,
-        };
+        let effort = BisectEffort::new(1, 4, 4, 0);
         // Exhaustive for 2, 3 and 4 of few; buckets; fast; partitioning.
         for (n, size) in [(16, 2), (24, 3), (24, 4), (600, 2), (120, 4), (240, 5), (128, 8)] {
             let graph = clustered(n, size);

@@ -27,16 +27,7 @@ impl Effort {
     /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
     pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
         let n = tasks as u64;
-        let bisect = |runs, growings, passes, cycles| BisectEffort {
-            runs,
-            growings,
-            passes,
-            cycles,
-            members: 3,
-            starts: 1,
-            share: 1,
-            hurried: false,
-        };
+        let bisect = BisectEffort::new;
         match preset {
             Preset::Fast => {
                 Effort {
@@ -49,7 +40,8 @@ impl Effort {
                         ..bisect(1, 2, 2, 0)
                     },
                     anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
-                    swap_evaluations: 200 * n,
+                    // Where large problems need more than this, most of it finds nothing.
+                    swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                     polished: 1,
                     congestion_steps: 50 * n,
                 }

@@ -4,7 +4,7 @@
 //! imbalance is allowed; on the input graph that is exactly zero.
 
 use super::fm_small::{self, FmSmall};
-use crate::mapping::work::{Csr, GainHeap, Rng};
+use crate::mapping::work::{Csr, GainHeap, Rng, refill};
 
 /// Two sides of a graph.
 #[derive(Debug, Clone, Default)]
@@ -119,10 +119,8 @@ impl Fm {
             self.state.resize(n, LISTED);
             return self.small.refine(graph, b, limits);
         }
-        self.gain.clear();
-        self.gain.resize(n, 0);
-        self.state.clear();
-        self.state.resize(n, 0);
+        refill(&mut self.gain, n, 0);
+        refill(&mut self.state, n, 0);
         self.boundary.clear();
         let unbalanced = limits.excess(b) > 0;
         for v in 0..n {

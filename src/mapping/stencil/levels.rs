@@ -7,7 +7,7 @@ use crate::mapping::Budget;
 use crate::mapping::coarsening::Contractor;
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 use crate::mapping::portfolio::{Prepared, align_tree};
-use crate::mapping::work::{Csr, Rng, TreePlaces};
+use crate::mapping::work::{Csr, Pool, Rng, TreePlaces};
 
 /// The place of every vertex with the parts in the given order, points in rooms in the given order,
 /// and what is no point on the places left over.
@@ -40,16 +40,7 @@ pub(super) fn refined(
     budget: &Budget,
 ) -> Vec<u32> {
     let Some(tree) = &prepared.tree else { return place_of };
-    let effort = BisectEffort {
-        runs: 1,
-        growings: 4,
-        passes: 4,
-        cycles: 0,
-        members: 3,
-        starts: 1,
-        share: 1,
-        hurried: false,
-    };
+    let effort = BisectEffort::new(1, 4, 4, 0);
     let mut bisector = Bisector::new(effort, budget);
     let mut index_of = vec![0u32; prepared.problem.places().len()];
     for (k, &place) in tree.order.iter().enumerate() {
@@ -98,7 +89,12 @@ fn between(
     }
     let room_of = room_of(prepared, rooms);
     let part_of: Vec<u32> = place_of.iter().map(|&p| room_of[p as usize]).collect();
-    let mut graph = Contractor::default().contract(&prepared.graph, &part_of, rooms.len());
+    let mut graph = Contractor::default().contract(
+        &prepared.graph,
+        &part_of,
+        rooms.len(),
+        &mut Pool::default(),
+    );
     graph.sizes.fill(1);
     let first = |room: &Room| index_of[room.places[0] as usize] as usize;
     let nodes = TreePlaces {

@@ -1,6 +1,6 @@
 //! The engine's own graph: compressed rows, 32-bit ids, weights scaled so that no sum overflows.
 
-use super::roomy;
+use super::{Pool, roomy};
 use crate::matrix::Graph;
 
 /// How exact input weights and distances were brought into the range of the search.
@@ -133,8 +133,8 @@ impl Csr {
     }
 
     /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias.
-    /// `number` is scratch.
-    pub(crate) fn split(&self, side: &[u8], number: &mut Vec<u32>) -> [Csr; 2] {
+    /// `number` is scratch; `pool` has the memory.
+    pub(crate) fn split(&self, side: &[u8], number: &mut Vec<u32>, pool: &mut Pool) -> [Csr; 2] {
         const SIDE: u32 = 1 << 31;
         let (mut counts, mut arcs) = ([0u32; 2], [0usize; 2]);
         number.clear();
@@ -146,8 +146,8 @@ impl Csr {
         }));
         let mut parts = [0, 1].map(|s| Csr {
             offsets: roomy(counts[s] as usize + 1),
-            targets: roomy(arcs[s]),
-            weights: roomy(arcs[s]),
+            targets: pool.ids(arcs[s]),
+            weights: pool.weights(arcs[s]),
             sizes: roomy(counts[s] as usize),
             bias: Vec::new(),
         });
@@ -202,7 +202,7 @@ mod tests {
         let graph = crate::matrix::synthetic::pattern("rgg:200,shuffle=1").unwrap();
         let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
         let side: Vec<u8> = (0..200).map(|v| u8::from(v % 3 == 0)).collect();
-        let parts = csr.split(&side, &mut Vec::new());
+        let parts = csr.split(&side, &mut Vec::new(), &mut Pool::default());
         let mut local = vec![u32::MAX; 200];
         for (s, part) in parts.iter().enumerate() {
             let members: Vec<u32> =

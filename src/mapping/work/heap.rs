@@ -1,11 +1,31 @@
 //! Priority queue of vertices by gain: a 4-ary heap that knows where every vertex is.
 
+use super::refill;
+
 const ABSENT: u32 = u32::MAX;
+
+/// An entry in one number: gain, when it was set, vertex. Compared as a whole, without a branch.
+type Entry = i128;
+
+#[inline]
+fn entry(gain: i64, clock: u32, v: usize) -> Entry {
+    i128::from(gain) << 64 | i128::from(clock) << 32 | v as i128
+}
+
+#[inline]
+fn gain_of(entry: Entry) -> i64 {
+    (entry >> 64) as i64
+}
+
+#[inline]
+fn vertex_of(entry: Entry) -> usize {
+    entry as u32 as usize
+}
 
 /// Largest gain first; ties go to the vertex that was touched last (as FM's LIFO buckets do).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GainHeap {
-    heap: Vec<(i64, u32, u32)>,
+    heap: Vec<Entry>,
     position: Vec<u32>,
     clock: u32,
 }
@@ -13,13 +33,13 @@ pub(crate) struct GainHeap {
 impl GainHeap {
     /// Empties the queue and makes room for vertices below `n`.
     pub(crate) fn reset(&mut self, n: usize) {
-        for &(_, _, v) in &self.heap {
-            self.position[v as usize] = ABSENT;
+        for &e in &self.heap {
+            self.position[vertex_of(e)] = ABSENT;
         }
         self.heap.clear();
         self.clock = 0;
         if self.position.len() < n {
-            self.position.resize(n, ABSENT);
+            refill(&mut self.position, n, ABSENT);
         }
     }
 
@@ -31,19 +51,19 @@ impl GainHeap {
     /// The gain that `v` has in the queue.
     #[inline]
     pub(crate) fn gain(&self, v: usize) -> Option<i64> {
-        self.heap.get(self.position[v] as usize).map(|entry| entry.0)
+        self.heap.get(self.position[v] as usize).map(|&e| gain_of(e))
     }
 
     #[inline]
     pub(crate) fn peek(&self) -> Option<(i64, usize)> {
-        self.heap.first().map(|&(g, _, v)| (g, v as usize))
+        self.heap.first().map(|&e| (gain_of(e), vertex_of(e)))
     }
 
     /// Inserts `v` or changes its gain.
     #[inline]
     pub(crate) fn set(&mut self, v: usize, gain: i64) {
         self.clock = self.clock.wrapping_add(1);
-        let entry = (gain, self.clock, v as u32);
+        let entry = entry(gain, self.clock, v);
         match self.position[v] {
             ABSENT => {
                 self.heap.push(entry);
@@ -51,7 +71,7 @@ impl GainHeap {
             }
             p => {
                 let p = p as usize;
-                if (entry.0, entry.1) >= (self.heap[p].0, self.heap[p].1) {
+                if entry >= self.heap[p] {
                     self.sift_up(p, entry);
                 } else {
                     self.sift_down(p, entry);
@@ -70,8 +90,7 @@ impl GainHeap {
         if let Some(last) = self.heap.pop()
             && p < self.heap.len()
         {
-            let old = self.heap[p];
-            if (last.0, last.1) >= (old.0, old.1) {
+            if last >= self.heap[p] {
                 self.sift_up(p, last);
             } else {
                 self.sift_down(p, last);
@@ -80,45 +99,50 @@ impl GainHeap {
     }
 
     #[inline]
-    fn sift_up(&mut self, mut p: usize, entry: (i64, u32, u32)) {
+    fn sift_up(&mut self, mut p: usize, entry: Entry) {
+        let heap = &mut self.heap[..];
         while p > 0 {
             let parent = (p - 1) / 4;
-            let other = self.heap[parent];
-            if (other.0, other.1) >= (entry.0, entry.1) {
+            let other = heap[parent];
+            if other >= entry {
                 break;
             }
-            self.heap[p] = other;
-            self.position[other.2 as usize] = p as u32;
+            heap[p] = other;
+            self.position[vertex_of(other)] = p as u32;
             p = parent;
         }
-        self.heap[p] = entry;
-        self.position[entry.2 as usize] = p as u32;
+        heap[p] = entry;
+        self.position[vertex_of(entry)] = p as u32;
     }
 
     #[inline]
-    fn sift_down(&mut self, mut p: usize, entry: (i64, u32, u32)) {
+    fn sift_down(&mut self, mut p: usize, entry: Entry) {
+        let heap = &mut self.heap[..];
         loop {
             let first = 4 * p + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let last = (first + 4).min(self.heap.len());
-            let mut best = first;
-            for c in first + 1..last {
-                if (self.heap[c].0, self.heap[c].1) > (self.heap[best].0, self.heap[best].1) {
-                    best = c;
+            let (mut best, mut other) = (first, entry);
+            match heap.get(first..first + 4) {
+                Some(four) => {
+                    let (a, b) = (usize::from(four[1] > four[0]), usize::from(four[3] > four[2]));
+                    let (low, high) = (four[a], four[2 + b]);
+                    (best, other) =
+                        if high > low { (first + 2 + b, high) } else { (first + a, low) };
+                }
+                None => {
+                    for (c, &e) in heap.iter().enumerate().skip(first) {
+                        (best, other) = if e > other { (c, e) } else { (best, other) };
+                    }
                 }
             }
-            let other = self.heap[best];
-            if (entry.0, entry.1) >= (other.0, other.1) {
+            if entry >= other {
                 break;
             }
-            self.heap[p] = other;
-            self.position[other.2 as usize] = p as u32;
+            heap[p] = other;
+            self.position[vertex_of(other)] = p as u32;
             p = best;
         }
-        self.heap[p] = entry;
-        self.position[entry.2 as usize] = p as u32;
+        heap[p] = entry;
+        self.position[vertex_of(entry)] = p as u32;
     }
 }
 

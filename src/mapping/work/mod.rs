@@ -6,6 +6,7 @@ mod heap;
 mod locality;
 mod maxima;
 mod pages;
+mod pool;
 mod rng;
 mod thin;
 mod tree_places;
@@ -15,7 +16,8 @@ pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance}
 pub(crate) use heap::GainHeap;
 pub(crate) use locality::visiting_order;
 pub(crate) use maxima::Maxima;
-pub(crate) use pages::roomy;
+pub(crate) use pages::{refill, roomy};
+pub(crate) use pool::Pool;
 pub(crate) use rng::Rng;
 pub(crate) use thin::{heaviest, is_dense};
 pub(crate) use tree_places::TreePlaces;

@@ -11,6 +11,15 @@ pub(crate) fn roomy<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
+/// Makes `vector` hold `length` times `value`, in large pages where it has to grow far.
+pub(crate) fn refill<T: Clone>(vector: &mut Vec<T>, length: usize, value: T) {
+    vector.clear();
+    if vector.capacity() < length {
+        *vector = roomy(length);
+    }
+    vector.resize(length, value);
+}
+
 #[cfg(target_os = "linux")]
 fn advise<T>(vector: &mut Vec<T>) {
     const FROM: usize = 4 << 20;

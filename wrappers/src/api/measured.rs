@@ -4,7 +4,8 @@
 //! sums of that moment, and they are taken off later ones.
 //!
 //! What was fetched from a task (MPI_Get) counts as sent to it: distances are the same both ways.
-//! Limit: a collective call that another thread makes meanwhile may or may not be in a sum.
+//! Counts only grow, so that a call that another thread makes meanwhile is either before the reset or after
+//! it; sums are not taken while what a communicator came to moves into the rows ([`comms::MOVES`]).
 
 use super::{NOT_NOW, OK};
 use crate::abi::Abi;
@@ -20,8 +21,13 @@ type Sums = BTreeMap<u32, u64>;
 
 static BASELINE: Mutex<Sums> = Mutex::new(Sums::new());
 
-/// Bytes between this process and each task since the launch began.
+/// Bytes between this process and each task since the launch began; each counts once, whatever other
+/// threads free meanwhile.
 fn total<A: Abi>() -> Sums {
+    comms::MOVES.between(sum::<A>)
+}
+
+fn sum<A: Abi>() -> Sums {
     let mut sums = Sums::new();
     let mut add = |task: u32, bytes: u64| {
         if bytes > 0 && task < comms::OUTSIDE {

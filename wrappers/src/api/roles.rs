@@ -6,7 +6,7 @@
 
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};
 use crate::abi::{Abi, Handle};
-use crate::gather::{Private, wait};
+use crate::gather::{Private, quietly, wait};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::rerank::exchange::pass;
@@ -168,7 +168,9 @@ fn private<A: Abi>(comm: A::Comm) -> Option<Private<A>> {
         if mpi.comm_test_inter(comm, &raw mut inter) != 0 || inter != 0 {
             return None;
         }
-        mpi.comm_rank(comm, &raw mut rank) | mpi.comm_split(comm, 0, rank, &raw mut made)
+        quietly::<A, _>(comm, || {
+            mpi.comm_rank(comm, &raw mut rank) | mpi.comm_split(comm, 0, rank, &raw mut made)
+        })
     };
     if code != 0 || made == A::comm_null() {
         return None;

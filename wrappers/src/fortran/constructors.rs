@@ -70,17 +70,23 @@ unsafe fn arguments<A: Abi>(
         Step::Plain => (unsafe { effective::<A>(on) }, reorder),
         // SAFETY: as above.
         Step::Unchanged => (unsafe { effective::<A>(on) }, std::ptr::from_mut(none).cast()),
-        Step::On(comm) => {
+        Step::On(comm, _) => {
             *base = A::comm_to_fortran(*comm);
             (std::ptr::from_mut(base).cast(), std::ptr::from_mut(none).cast())
         }
     }
 }
 
+/// The communicator that a constructor has put there.
+unsafe fn made_there<A: Abi>(made: P, ierror: P) -> Option<A::Comm> {
+    // SAFETY: the program's own arguments, after the call.
+    unsafe { (super::code(ierror) == 0).then(|| comm::<A>(made)) }
+}
+
 /// A constructor of a topology that every process describes.
 unsafe fn shaped<A: Abi>(
     entry: usize,
-    what: &str,
+    what: &'static str,
     read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
     [on, count, first, second, reorder, made, ierror]: [P; 7],
 ) {
@@ -96,7 +102,7 @@ unsafe fn shaped<A: Abi>(
         let (on, reorder) = arguments(&step, &mut base, &mut none, on, reorder);
         let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(entry);
         next(on, count, first, second, reorder, made, ierror);
-        step.done();
+        step.done(made_there::<A>(made, ierror));
     }
 }
 
@@ -194,7 +200,7 @@ unsafe fn made_with<A: Abi>(
     // SAFETY: as above.
     unsafe {
         let on = match step {
-            Step::On(base) => *base,
+            Step::On(base, _) => *base,
             _ => crate::world::effective::<A>(comm::<A>(on)),
         };
         let mut new = A::comm_null();
@@ -258,7 +264,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi, const B: usiz
                 ierror,
             );
         }
-        step.done();
+        step.done(made_there::<A>(made, ierror));
     }
 }
 
@@ -295,6 +301,6 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi, const B: usize>(
             );
             next(on, count, sources, degrees, destinations, weights, info, reorder, made, ierror);
         }
-        step.done();
+        step.done(made_there::<A>(made, ierror));
     }
 }

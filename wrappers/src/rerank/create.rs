@@ -1,13 +1,15 @@
 //! Constructors of topologies with new ranks: everything up to the call that makes the communicator.
 
-use super::adjacency::{Adjacency, Given};
+use super::adjacency::{Adjacency, Given, Side};
 use super::decision::Weights;
 use super::party::{Met, Party};
 use super::shape::Shape;
+use super::watch::Watch;
 use crate::abi::Abi;
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use parking_lot::Mutex;
+use rw::decide::mixed::View;
 use std::collections::VecDeque;
 
 /// What the constructor is to be called with.
@@ -18,24 +20,39 @@ pub enum Step<A: Abi> {
     /// The same without `reorder`: the ranks are best as they are.
     Unchanged,
     /// This communicator, whose processes are in the new order, and no `reorder`; to be
-    /// [released](Step::done) after the call.
-    On(A::Comm),
+    /// [released](Step::done) after the call. What the program does with it is watched.
+    On(A::Comm, Box<Watch>),
 }
 
 impl<A: Abi> Step<A> {
-    /// After the constructor has returned.
-    pub fn done(self) {
-        if let Step::On(base) = self {
+    /// After the constructor has returned; `made` is the communicator, if this process is in it.
+    pub fn done(self, made: Option<A::Comm>) {
+        if let Step::On(base, watch) = self {
             crate::special::free::<A>(base);
+            if let Some(made) = made.filter(|&made| made != A::comm_null()) {
+                guarded(|| {
+                    watch.begin::<A>(made);
+                    Some(())
+                });
+            }
         }
     }
+}
+
+/// The communicator that a constructor has put there.
+///
+/// # Safety
+/// `made` is where the program wants the handle, and MPI put one there if `code` is 0.
+pub unsafe fn made<A: Abi>(code: libc::c_int, made: *const A::Comm) -> Option<A::Comm> {
+    // SAFETY: by contract.
+    (code == 0 && !made.is_null()).then(|| unsafe { *made })
 }
 
 /// For a topology that every process describes; `read` gets the number of processes.
 pub fn shaped<A: Abi>(
     comm: A::Comm,
     reorder: bool,
-    what: &str,
+    what: &'static str,
     read: impl FnOnce(usize) -> Option<Shape>,
 ) -> Step<A> {
     let Some(party) = Party::<A>::of(comm) else { return Step::Plain };
@@ -54,7 +71,13 @@ pub fn shaped<A: Abi>(
             Some(base) => {
                 let mine = met.private.rank as u32;
                 rank = order.iter().position(|&p| p == mine);
-                Step::On(base)
+                let ends = |vertex| -> Vec<u32> {
+                    shape.edges(vertex).into_iter().map(|edge| edge.0).collect()
+                };
+                let to = rank.map(ends).unwrap_or_default();
+                let mistaken = ends(met.private.rank);
+                let watch = watch(&met, what, &order, [&to, &[], &mistaken]);
+                Step::On(base, watch)
             }
         },
     };
@@ -147,7 +170,7 @@ fn place<A: Abi>(
     met: &Met<A>,
     mine: &Adjacency,
     claims: u64,
-    what: &str,
+    what: &'static str,
 ) -> (Step<A>, Option<Adjacency>) {
     let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
     let edges = mine.destinations.edges();
@@ -158,10 +181,25 @@ fn place<A: Abi>(
     if !met.unanimous(moved.is_some()) {
         return (Step::Unchanged, None);
     }
-    match base(met, &order) {
-        Some(base) => (Step::On(base), moved),
-        None => (Step::Unchanged, None),
-    }
+    let Some(base) = base(met, &order) else { return (Step::Unchanged, None) };
+    let ends = |side: &Side| -> Vec<u32> { side.ranks.iter().map(|&r| r as u32).collect() };
+    let (to, from) =
+        moved.as_ref().map_or_else(Default::default, |m| (ends(&m.destinations), ends(&m.sources)));
+    let mistaken = ends(&mine.destinations);
+    let watch = watch(met, what, &order, [&to, &from, &mistaken]);
+    (Step::On(base, watch), moved)
+}
+
+/// What to watch this process for, by its neighbours: see [`View`].
+fn watch<A: Abi>(
+    met: &Met<A>,
+    what: &'static str,
+    order: &[u32],
+    [to, from, mistaken]: [&[u32]; 3],
+) -> Box<Watch> {
+    let rank = met.private.rank as u32;
+    let view = View { tasks: met.tasks(), order, rank, to, from, mistaken };
+    Box::new(Watch::new(met.hash(), what, view))
 }
 
 /// A communicator of the processes in this order, with the error handler of the program's; `None`

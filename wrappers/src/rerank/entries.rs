@@ -53,7 +53,7 @@ fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm,
     match step {
         Step::Plain => (effective::<A>(comm), reorder),
         Step::Unchanged => (effective::<A>(comm), 0),
-        Step::On(base) => (*base, 0),
+        Step::On(base, _) => (*base, 0),
     }
 }
 
@@ -63,7 +63,7 @@ fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm,
 /// The program's own arguments of the C function behind `entry`.
 unsafe fn shaped<A: Abi>(
     entry: usize,
-    what: &str,
+    what: &'static str,
     read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
     (comm, count, first, second): (A::Comm, c_int, *const c_int, *const c_int),
     reorder: c_int,
@@ -87,7 +87,7 @@ unsafe fn shaped<A: Abi>(
             *mut A::Comm,
         ) -> c_int = slots::next(entry);
         let code = next(on, count, first, second, reorder, made);
-        step.done();
+        step.done(create::made::<A>(code, made));
         code
     }
 }
@@ -263,7 +263,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi>(
                 )
             }
         };
-        step.done();
+        step.done(create::made::<A>(code, made));
         code
     }
 }
@@ -307,7 +307,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi>(
                 next(on, count, sources, degrees, destinations, weights, info, reorder, made)
             }
         };
-        step.done();
+        step.done(create::made::<A>(code, made));
         code
     }
 }

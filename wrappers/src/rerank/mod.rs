@@ -19,6 +19,7 @@ pub mod entries;
 pub mod exchange;
 mod party;
 pub mod shape;
+pub mod watch;
 
 pub use decision::Weights;
 pub use party::Party;

@@ -116,22 +116,15 @@ impl<A: Abi> Party<A> {
         let mut rank = 0;
         let mut comm = A::comm_null();
         let mpi = pmpi::<A>();
-        // SAFETY: a valid communicator; all processes are here. An error (no context ids left) must
-        // not reach the program's error handler: its call can still do without us.
-        let code = unsafe {
-            let mut handler = A::errors_return();
-            let known = mpi.comm_get_errhandler(self.comm, &raw mut handler) == 0;
-            if known {
-                let _ = mpi.comm_set_errhandler(self.comm, A::errors_return());
+        // An error (no context ids left) must not reach the program's error handler: its call can still
+        // do without us.
+        let code = gather::quietly::<A, _>(self.comm, || {
+            // SAFETY: a valid communicator; all processes are here.
+            unsafe {
+                let _ = mpi.comm_rank(self.comm, &raw mut rank);
+                mpi.comm_split(self.comm, 0, rank, &raw mut comm)
             }
-            let _ = mpi.comm_rank(self.comm, &raw mut rank);
-            let code = mpi.comm_split(self.comm, 0, rank, &raw mut comm);
-            if known {
-                let _ = mpi.comm_set_errhandler(self.comm, handler);
-                let _ = mpi.errhandler_free(&raw mut handler);
-            }
-            code
-        };
+        });
         if code != 0 || comm == A::comm_null() {
             return None;
         }
@@ -144,6 +137,16 @@ impl<A: Abi> Met<A> {
     /// The program's communicator.
     pub fn comm(&self) -> A::Comm {
         self.party.comm
+    }
+
+    /// Task behind each rank of it.
+    pub fn tasks(&self) -> &[u32] {
+        &self.party.tasks
+    }
+
+    /// A number for its processes.
+    pub fn hash(&self) -> u64 {
+        self.party.hash()
     }
 
     /// True if every process says so.

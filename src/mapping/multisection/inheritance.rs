@@ -1,0 +1,107 @@
+//! What a bisection leaves to those of its two sides: how it coarsened the graph.
+//!
+//! Away from the cut the clusters of the whole are as good for a part as new ones, and the graph
+//! contracted by them is the same but for its numbers. So large problems coarsen the finest levels
+//! anew in every fourth bisection only.
+
+use crate::mapping::coarsening::{Contractor, NONE};
+use crate::mapping::work::{Csr, Pool};
+
+/// One level of a coarsening.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// The cluster of every vertex.
+    pub(super) of: Vec<u32>,
+    /// Number of clusters.
+    pub(super) count: usize,
+    /// The graph contracted by them, if it is at hand.
+    pub(super) coarse: Option<Csr>,
+}
+
+/// The finest levels of a coarsening.
+#[derive(Debug)]
+pub(crate) struct Inheritance {
+    /// The finest first; the vertices of each are the clusters of the one before.
+    pub(super) steps: Vec<Step>,
+    /// Bisections that have used them.
+    pub(super) uses: u32,
+}
+
+impl Inheritance {
+    /// Levels that are handed down.
+    pub(super) const DEPTH: usize = 3;
+
+    /// Bisections in a row that use the same clusters.
+    const USES: u32 = 4;
+
+    /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
+    const FROM: usize = 512;
+
+    /// What each side of a bisected graph inherits; `parts` are their subgraphs. Clusters at the cut
+    /// fall in two.
+    pub(super) fn split(
+        self,
+        side: &[u8],
+        parts: &[Csr; 2],
+        contractor: &mut Contractor,
+        pool: &mut Pool,
+    ) -> [Option<Inheritance>; 2] {
+        let uses = self.uses;
+        let mut steps = [Vec::new(), Vec::new()];
+        // The vertices of the level at hand on each side, by their numbers in the whole.
+        let mut vertices = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
+        if uses < Self::USES {
+            for (v, &s) in side.iter().enumerate() {
+                vertices[usize::from(s & 1)].push(v as u32);
+            }
+        }
+        for step in self.steps {
+            if vertices.iter().any(|vertices| vertices.len() >= Self::FROM) {
+                let mut number = vec![[NONE; 2]; step.count];
+                let clusters: [(Vec<u32>, Vec<u32>); 2] =
+                    [0, 1].map(|s| renumber(&step.of, &vertices[s], &mut number, s));
+                for (s, (of, from)) in clusters.into_iter().enumerate() {
+                    let steps: &mut Vec<Step> = &mut steps[s];
+                    let graph = match steps.last() {
+                        Some(finer) => finer.coarse.as_ref(),
+                        None => Some(&parts[s]),
+                    };
+                    let coarse = match (&step.coarse, graph) {
+                        (Some(whole), Some(graph)) if of.len() >= Self::FROM => {
+                            contractor.inherit(whole, &number, s, graph, &of, &from, pool)
+                        }
+                        _ => None,
+                    };
+                    if of.len() >= Self::FROM {
+                        steps.push(Step { of, count: from.len(), coarse });
+                    }
+                    vertices[s] = from;
+                }
+            }
+            step.coarse.into_iter().for_each(|coarse| pool.give(coarse));
+        }
+        steps.map(|steps| (!steps.is_empty()).then_some(Inheritance { steps, uses }))
+    }
+}
+
+/// The clusters of some `vertices`, numbered anew as they appear, and their old numbers; notes the
+/// new numbers on side `s`.
+fn renumber(
+    of: &[u32],
+    vertices: &[u32],
+    number: &mut [[u32; 2]],
+    s: usize,
+) -> (Vec<u32>, Vec<u32>) {
+    let mut from = Vec::with_capacity(number.len() / 2 + 1);
+    let mut new = Vec::with_capacity(vertices.len());
+    for &v in vertices {
+        let c = of[v as usize];
+        let id = &mut number[c as usize][s];
+        if *id == NONE {
+            *id = from.len() as u32;
+            from.push(c);
+        }
+        new.push(*id);
+    }
+    (new, from)
+}

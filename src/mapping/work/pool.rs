@@ -1,0 +1,98 @@
+//! Memory of large graphs that are done with, for the next ones.
+//!
+//! A bisection of a large graph makes a handful of smaller ones and drops them. Returned to the
+//! system, their pages would be cleared again for every one of them.
+
+use super::{Csr, roomy};
+
+/// Vectors below this many elements come from the allocator, which keeps those itself.
+const FROM: usize = 1 << 20;
+
+/// Vectors that are kept of each kind.
+const KEPT: usize = 6;
+
+/// Large vectors out of use.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    narrow: Vec<Vec<u32>>,
+    wide: Vec<Vec<i64>>,
+}
+
+impl Pool {
+    /// An empty vector with room for `capacity` ids.
+    pub(crate) fn ids(&mut self, capacity: usize) -> Vec<u32> {
+        take(&mut self.narrow, capacity)
+    }
+
+    /// An empty vector with room for `capacity` weights.
+    pub(crate) fn weights(&mut self, capacity: usize) -> Vec<i64> {
+        take(&mut self.wide, capacity)
+    }
+
+    /// Keeps the memory of a graph.
+    pub(crate) fn give(&mut self, graph: Csr) {
+        keep(&mut self.narrow, graph.targets);
+        keep(&mut self.wide, graph.weights);
+    }
+}
+
+/// The smallest that has the room, unless it has far too much.
+fn take<T>(kept: &mut Vec<Vec<T>>, capacity: usize) -> Vec<T> {
+    let fits = |v: &Vec<T>| v.capacity() >= capacity && v.capacity() / 4 <= capacity;
+    let best = kept
+        .iter()
+        .enumerate()
+        .filter(|&(_, v)| capacity >= FROM && fits(v))
+        .min_by_key(|(_, v)| v.capacity())
+        .map(|(k, _)| k);
+    best.map_or_else(|| roomy(capacity), |k| kept.swap_remove(k))
+}
+
+fn keep<T>(kept: &mut Vec<Vec<T>>, mut vector: Vec<T>) {
+    if vector.capacity() < FROM {
+        return;
+    }
+    vector.clear();
+    kept.push(vector);
+    if kept.len() > KEPT
+        && let Some((k, _)) = kept.iter().enumerate().min_by_key(|(_, v)| v.capacity())
+    {
+        kept.swap_remove(k);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_memory_comes_back() {
+        let mut pool = Pool::default();
+        let graph = |room| Csr { targets: pool_free(room), ..Csr::default() };
+        let large = graph(3 * FROM);
+        let address = large.targets.as_ptr();
+        pool.give(graph(100));
+        pool.give(large);
+        let (small, larger) = (pool.ids(100), pool.ids(4 * FROM));
+        assert!(small.capacity() < FROM && larger.as_ptr() != address);
+        let again = pool.ids(2 * FROM);
+        assert_eq!((again.as_ptr(), again.len()), (address, 0));
+        let other = pool.ids(2 * FROM);
+        assert!(other.as_ptr() != address);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_said() {
+        let mut pool = Pool::default();
+        for _ in 0..2 * KEPT {
+            pool.give(Csr { weights: Vec::with_capacity(FROM), ..Csr::default() });
+        }
+        assert_eq!(pool.wide.len(), KEPT);
+    }
+
+    fn pool_free(room: usize) -> Vec<u32> {
+        let mut vector = Vec::with_capacity(room);
+        vector.push(1);
+        vector
+    }
+}
