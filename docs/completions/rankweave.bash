@@ -198,7 +198,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --spill --flush --flush-signal --allow --deny --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -246,6 +246,10 @@ _rankweave() {
                     ;;
                 --collectives)
                     COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --times)
+                    COMPREPLY=($(compgen -W "sampled all off" -- "${cur}"))
                     return 0
                     ;;
                 --spill)
@@ -632,7 +636,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --spill --flush --flush-signal --allow --deny --verbose --dry-run --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --verbose --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -680,6 +684,10 @@ _rankweave() {
                     ;;
                 --collectives)
                     COMPREPLY=($(compgen -W "logical model" -- "${cur}"))
+                    return 0
+                    ;;
+                --times)
+                    COMPREPLY=($(compgen -W "sampled all off" -- "${cur}"))
                     return 0
                     ;;
                 --spill)

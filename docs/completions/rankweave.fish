@@ -59,6 +59,9 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''
+all\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'How often the matrix so far goes into the store' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
@@ -249,6 +252,9 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limi
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''
+all\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'How often the matrix so far goes into the store' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''

@@ -27,6 +27,10 @@ pub struct Measured {
     pub given: Vec<f64>,
     /// Seconds of reordered launches.
     pub reordered: Vec<f64>,
+    /// Seconds in MPI of these launches (mean over the processes), where they were measured.
+    pub in_mpi_given: Vec<f64>,
+    /// The same of reordered launches.
+    pub in_mpi_reordered: Vec<f64>,
     /// Bytes between nodes of the newest launch of each arrangement.
     pub internode_bytes: (Option<u64>, Option<u64>),
 }
@@ -56,10 +60,13 @@ impl Measured {
             if past.wall_seconds <= 0.0 {
                 continue;
             }
+            let in_mpi = past.in_mpi.map(|t| t.mean_seconds);
             if past.reordered {
+                measured.in_mpi_reordered.extend(in_mpi);
                 measured.reordered.push(past.wall_seconds);
                 measured.internode_bytes.1 = Some(past.internode_bytes);
             } else {
+                measured.in_mpi_given.extend(in_mpi);
                 measured.given.push(past.wall_seconds);
                 measured.internode_bytes.0 = Some(past.internode_bytes);
             }
@@ -112,9 +119,15 @@ impl Measured {
             Judgement::Slower => "slower",
             Judgement::Same => "within the noise",
         };
+        let in_mpi = match (median(&self.in_mpi_given), median(&self.in_mpi_reordered)) {
+            (Some(given), Some(reordered)) => {
+                format!("; time in MPI {given:.2} s → {reordered:.2} s")
+            }
+            _ => String::new(),
+        };
         format!(
             "measured time {given:.2} s → {reordered:.2} s ({percent:+.1} %, medians of {} and {} \
-             launches: {conclusion})",
+             launches: {conclusion}){in_mpi}",
             self.given.len(),
             self.reordered.len()
         )
@@ -139,6 +152,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::InMpi;
 
     fn judged(given: &[f64], reordered: &[f64]) -> Judgement {
         Measured { given: given.into(), reordered: reordered.into(), ..Measured::default() }
@@ -176,6 +190,21 @@ mod tests {
         assert_eq!(measured.change_percent(), Some(0.0));
         assert!(measured.words().contains("too few"), "{}", measured.words());
         assert_eq!(Measured::of(&history, 9, 9).words(), "");
+    }
+
+    #[test]
+    fn time_in_mpi_is_told_where_it_was_measured() {
+        let past = |reordered, mean_seconds: Option<f64>| Past {
+            reordered,
+            wall_seconds: 10.0,
+            in_mpi: mean_seconds.map(|s| InMpi { mean_seconds: s, ..InMpi::default() }),
+            ..Past::default()
+        };
+        let mut history = vec![past(false, Some(5.1)), past(true, None)];
+        assert!(!Measured::of(&history, 0, 0).words().contains("in MPI"));
+        history.push(past(true, Some(0.4)));
+        let words = Measured::of(&history, 0, 0).words();
+        assert!(words.ends_with("; time in MPI 5.10 s → 0.40 s"), "{words}");
     }
 
     #[test]

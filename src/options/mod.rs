@@ -15,5 +15,5 @@ mod table;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
 pub use parse::{number_list, seconds};
-pub use settings::{Collectives, Mode, Settings, Slots, Spill};
+pub use settings::{Collectives, Mode, Settings, Slots, Spill, Times};
 pub use table::{Opt, TABLE, find};

@@ -119,6 +119,28 @@ impl Spill {
     }
 }
 
+/// Whether the time in MPI calls is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Times {
+    /// In random windows, or always where calls are few.
+    #[default]
+    Sampled,
+    /// Every call.
+    All,
+    /// Not at all.
+    Off,
+}
+
+impl Times {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 3] = ["sampled", "all", "off"];
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        const ALL: [Times; 3] = [Times::Sampled, Times::All, Times::Off];
+        parse::choice(text, &Self::NAMES).map(|i| ALL[i])
+    }
+}
+
 /// Everything that can be set for a launch; the meaning of each field is in [`TABLE`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -146,6 +168,8 @@ pub struct Settings {
     pub searchers: Option<usize>,
     /// How collective calls are expanded into pairs.
     pub collectives: Collectives,
+    /// Whether the time in MPI calls is measured.
+    pub times: Times,
     /// Where counters are kept so that they outlive the process.
     pub spill: Spill,
     /// How often the matrix so far goes into the store; `None` = never.
@@ -173,6 +197,7 @@ impl Default for Settings {
             time_limit: Duration::from_secs(10),
             searchers: None,
             collectives: Collectives::Model,
+            times: Times::Sampled,
             spill: Spill::Auto,
             flush: None,
             flush_signal: Some(libc::SIGUSR1),
@@ -263,6 +288,7 @@ mod tests {
             ("RANKWEAVE_TIME_LIMIT", "250ms"),
             ("RANKWEAVE_SEARCHERS", "3"),
             ("RANKWEAVE_COLLECTIVES", "logical"),
+            ("RANKWEAVE_TIMES", "All"),
             ("RANKWEAVE_SPILL", "/scratch/node"),
             ("RANKWEAVE_FLUSH", "10m"),
             ("RANKWEAVE_FLUSH_SIGNAL", "usr2"),
@@ -279,7 +305,7 @@ mod tests {
         assert_eq!(s.fix, Vec::<u32>::new());
         assert_eq!(s.time_limit, Duration::from_millis(250));
         assert_eq!(s.searchers, Some(3));
-        assert_eq!(s.collectives, Collectives::Logical);
+        assert_eq!((s.collectives, s.times), (Collectives::Logical, Times::All));
         assert_eq!(s.flush, Some(Duration::from_secs(600)));
         assert_eq!(s.flush_signal, Some(libc::SIGUSR2));
         assert_eq!((s.allow, s.deny), (Names::parse("lmp*"), Names::parse("*")));

@@ -3,7 +3,7 @@
 //! To add one: a field in [`Settings`], a row here. Command line, `rankweave env`, man page,
 //! completions and documentation follow, and tests fail if one of them does not.
 
-use super::settings::{Collectives, Mode, Settings, Slots, Spill};
+use super::settings::{Collectives, Mode, Settings, Slots, Spill, Times};
 use super::{Names, parse};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -204,6 +204,19 @@ pub static TABLE: &[Opt] = &[
         apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     },
     Opt {
+        name: "times",
+        env: "RANKWEAVE_TIMES",
+        value: "HOW",
+        default: "sampled",
+        choices: &Times::NAMES,
+        help: "Whether the time in MPI calls is measured: sampled, all or off",
+        long: "sampled times the calls in random windows, which a thread of the library opens and \
+               closes; programs that call MPI seldom have one window all the time. all times every \
+               call that moves data or waits, which costs each about two readings of the clock. off \
+               measures nothing and has no thread.",
+        apply: |s, v| Times::parse(v).map(|t| s.times = t),
+    },
+    Opt {
         name: "spill",
         env: "RANKWEAVE_SPILL",
         value: "DIR",
@@ -312,6 +325,7 @@ mod tests {
             "time-limit",
             "searchers",
             "collectives",
+            "times",
             "spill",
             "flush",
             "flush-signal",

@@ -153,6 +153,16 @@ impl Page<'_> {
             };
             card(format!("{:.2} s", s.wall_seconds), what);
         }
+        if let (Some(seconds), Some(percent)) = (s.mpi_seconds, s.mpi_percent) {
+            let what = match s.mpi_seconds_given_order {
+                Some(before) if before > 0.0 => format!(
+                    "in MPI per process, {percent:.0} % of the time; {} against the launcher's order",
+                    change(before, seconds)
+                ),
+                _ => format!("in MPI per process, {percent:.0} % of the time"),
+            };
+            card(format!("{seconds:.2} s"), what);
+        }
         format!("<div class=\"cards\">{}</div>\n", cards.concat())
     }
 

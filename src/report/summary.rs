@@ -56,11 +56,25 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// The same of the launch in the launcher's order.
     pub wall_seconds_given_order: Option<f64>,
+    /// Seconds in MPI: mean over the processes and the most of any; `None` if not measured.
+    pub mpi_seconds: Option<f64>,
+    /// See [`Summary::mpi_seconds`].
+    pub mpi_seconds_max: Option<f64>,
+    /// The mean as a part of the time, in percent.
+    pub mpi_percent: Option<f64>,
+    /// Calls that were timed, which these figures rest on.
+    pub mpi_calls_timed: Option<u64>,
+    /// The mean of the launch in the launcher's order.
+    pub mpi_seconds_given_order: Option<f64>,
     /// Seconds of the launches that can be compared with this one: in the launcher's order, the
     /// oldest first.
     pub past_seconds_given_order: Vec<f64>,
     /// The same of reordered ones.
     pub past_seconds_reordered: Vec<f64>,
+    /// Seconds in MPI of these launches, of those where it was measured.
+    pub past_mpi_seconds_given_order: Vec<f64>,
+    /// The same of reordered ones.
+    pub past_mpi_seconds_reordered: Vec<f64>,
     /// What these times say about reordering, in words; empty before there are both.
     pub measured: String,
     /// What `rankweave check` found about the program.
@@ -179,7 +193,18 @@ impl Summary {
             internode_bytes_given_order: known.then(|| internode(&matrix, nodes_of(false))),
             wall_seconds: launch.wall_seconds,
             wall_seconds_given_order: record.baseline.as_ref().map(|b| b.wall_seconds),
+            mpi_seconds: launch.in_mpi.map(|t| t.mean_seconds),
+            mpi_seconds_max: launch.in_mpi.map(|t| t.max_seconds),
+            mpi_percent: launch.in_mpi.and_then(|t| t.percent_of(launch.wall_seconds)),
+            mpi_calls_timed: launch.in_mpi.map(|t| t.calls),
+            mpi_seconds_given_order: record
+                .baseline
+                .as_ref()
+                .and_then(|b| b.in_mpi)
+                .map(|t| t.mean_seconds),
             measured: past.words(),
+            past_mpi_seconds_given_order: past.in_mpi_given,
+            past_mpi_seconds_reordered: past.in_mpi_reordered,
             past_seconds_given_order: past.given,
             past_seconds_reordered: past.reordered,
             checks: Vec::new(),
@@ -244,6 +269,20 @@ impl Summary {
                 _ => String::new(),
             };
             line("time", format!("{:.2} s{given}", self.wall_seconds))?;
+        }
+        if let (Some(mean), Some(most), Some(percent), Some(calls)) =
+            (self.mpi_seconds, self.mpi_seconds_max, self.mpi_percent, self.mpi_calls_timed)
+        {
+            let given = match self.mpi_seconds_given_order {
+                Some(s) => format!("; {s:.2} s in the launcher's order"),
+                None => String::new(),
+            };
+            let text = format!(
+                "{mean:.2} s per process, {percent:.0} % of the time, at most {most:.2} s \
+                 ({} calls timed){given}",
+                units::count(calls)
+            );
+            line("in MPI", text)?;
         }
         if let Some((before, after)) = self.predicted.filter(|p| p.0 > 0 && p.0 != p.1) {
             let percent = 100.0 * (after as f64 / before as f64 - 1.0);

@@ -16,7 +16,7 @@
 //! The checksum finds damage, not malice: a body that passes it is still checked field by field,
 //! and reading never allocates more than a small multiple of the bytes that are really there.
 
-use super::history::{Past, joined};
+use super::history::{InMpi, Past, joined};
 use super::{Launch, Record};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::CommMatrix;
@@ -28,7 +28,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -79,7 +79,37 @@ struct Tail {
     history: Vec<Past>,
 }
 
-/// The same, for writing.
+/// What version 4 adds: the time in MPI of the launches, where it was measured.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Times {
+    launch: Option<InMpi>,
+    baseline: Option<InMpi>,
+    /// One for each entry of the history.
+    history: Vec<Option<InMpi>>,
+}
+
+impl Times {
+    fn of(record: &Record, history: &[Past]) -> Times {
+        Times {
+            launch: record.launch.in_mpi,
+            baseline: record.baseline.as_ref().and_then(|b| b.in_mpi),
+            history: history.iter().map(|past| past.in_mpi).collect(),
+        }
+    }
+
+    /// Puts them where they belong; what cannot be right is dropped.
+    fn put(self, record: &mut Record, history: &mut [Past]) {
+        record.launch.in_mpi = self.launch.and_then(InMpi::sound);
+        if let Some(baseline) = &mut record.baseline {
+            baseline.in_mpi = self.baseline.and_then(InMpi::sound);
+        }
+        for (past, in_mpi) in history.iter_mut().zip(self.history) {
+            past.in_mpi = in_mpi.and_then(InMpi::sound);
+        }
+    }
+}
+
+/// The same as [`Tail`], for writing.
 #[derive(Debug, Serialize)]
 struct TailRef<'a> {
     identity: &'a str,
@@ -109,6 +139,7 @@ pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> 
     let mut body = postcard::to_allocvec(record).map_err(failed)?;
     let tail = TailRef { identity: &record.identity, history };
     body.extend(postcard::to_allocvec(&tail).map_err(failed)?);
+    body.extend(postcard::to_allocvec(&Times::of(record, history)).map_err(failed)?);
     Ok(seal(MAGIC, VERSION, &body))
 }
 
@@ -151,7 +182,12 @@ pub fn decode(bytes: &[u8]) -> Result<Record> {
         1 => postcard::take_from_bytes::<Version1>(body).map(|(old, rest)| (old.into(), rest)),
         2 => postcard::take_from_bytes::<Record>(body),
         _ => postcard::take_from_bytes::<Record>(body).and_then(|(mut record, rest)| {
-            let (tail, rest) = postcard::take_from_bytes::<Tail>(rest)?;
+            let (mut tail, mut rest) = postcard::take_from_bytes::<Tail>(rest)?;
+            if version > 3 {
+                let (times, after) = postcard::take_from_bytes::<Times>(rest)?;
+                times.put(&mut record, &mut tail.history);
+                rest = after;
+            }
             record.identity = tail.identity;
             // Within the bounds, whoever wrote it.
             record.history = joined(&tail.history, &[]);
@@ -288,10 +324,11 @@ mod tests {
         let mut record = sample("a", 5);
         let written = encode(&record).unwrap();
         // Behind the launches there is one byte that says that this one was finished, which version
-        // 1 did not have, and two for an empty identity and history, which version 2 did not have.
+        // 1 did not have, two for an empty identity and history, which version 2 did not have, and
+        // three for no times in MPI, which version 3 did not have.
         let body = &written[HEADER..];
-        assert_eq!(body[body.len() - 3..], [0, 0, 0]);
-        for (version, less) in [(1, 3), (2, 2)] {
+        assert_eq!(body[body.len() - 6..], [0; 6]);
+        for (version, less) in [(1, 6), (2, 5), (3, 3)] {
             let bytes = seal(MAGIC, version, &body[..body.len() - less]);
             assert_eq!(decode(&bytes).unwrap(), record, "version {version}");
             assert!(decode(&seal(MAGIC, version, body)).is_err());
@@ -349,15 +386,17 @@ mod tests {
     #[test]
     fn committed_records_of_older_versions_are_read() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
-        for version in [1, 2] {
+        for version in [1, 2, 3] {
             let record = read_file(&directory.join(format!("version{version}.rkw"))).unwrap();
             assert_eq!(record.key, "fixture-n4", "version {version}");
             assert_eq!(record.matrix.tasks(), 4);
             assert_eq!(record.launch.process_of_task, [0, 2, 1, 3]);
             assert_eq!(record.launch.wall_seconds, 12.5);
             assert_eq!(record.baseline.as_ref().map(|b| b.internode_bytes), Some(4096));
-            assert_eq!(record.unfinished.is_some(), version == 2);
-            assert_eq!((record.identity.as_str(), record.history.len()), ("", 0));
+            assert_eq!(record.unfinished.is_some(), version >= 2);
+            let (identity, launches) = if version == 3 { ("fixture-0badcafe", 1) } else { ("", 0) };
+            assert_eq!((record.identity.as_str(), record.history.len()), (identity, launches));
+            assert_eq!(record.launch.in_mpi, None);
             let again = decode(&encode(&record).unwrap()).unwrap();
             assert_eq!(again, record);
         }
@@ -367,11 +406,17 @@ mod tests {
     fn identity_and_history_are_kept() {
         let mut record = sample("a", 5);
         record.identity = "a-0badcafe".into();
-        record.history = vec![Past { id: 7, wall_seconds: 2.5, ..Past::default() }];
+        let in_mpi = Some(InMpi { mean_seconds: 1.5, max_seconds: 2.0, calls: 99 });
+        record.launch.in_mpi = in_mpi;
+        record.baseline = Some(Launch { in_mpi, ..Launch::default() });
+        record.history = vec![Past { id: 7, wall_seconds: 2.5, in_mpi, ..Past::default() }];
         assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
         record.history.push(Past { id: 8, wall_seconds: f64::NAN, ..Past::default() });
         let read = decode(&encode(&record).unwrap()).unwrap();
         assert_eq!(read.history.len(), 1, "what cannot be right is dropped");
+        assert_eq!(read.history[0].in_mpi, in_mpi);
+        record.launch.in_mpi = Some(InMpi { mean_seconds: f64::NAN, ..InMpi::default() });
+        assert_eq!(decode(&encode(&record).unwrap()).unwrap().launch.in_mpi, None);
     }
 
     proptest! {

@@ -14,6 +14,31 @@ pub const KEPT: usize = 8;
 /// Launches that are remembered in all.
 pub const LONGEST: usize = 64;
 
+/// How long the processes of a launch were in MPI: in calls that move data or wait for others, files
+/// aside. The threads of a process are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct InMpi {
+    /// Seconds, mean over the processes.
+    pub mean_seconds: f64,
+    /// The most of any process.
+    pub max_seconds: f64,
+    /// Calls that were timed in all processes together: what the figures rest on.
+    pub calls: u64,
+}
+
+impl InMpi {
+    /// Part of a time in percent; `None` of no time.
+    pub fn percent_of(&self, seconds: f64) -> Option<f64> {
+        (seconds > 0.0).then(|| 100.0 * self.mean_seconds / seconds)
+    }
+
+    /// Itself, if it is a time that can be worked with.
+    pub(super) fn sound(self) -> Option<InMpi> {
+        let sound = |s: f64| s.is_finite() && s >= 0.0;
+        (sound(self.mean_seconds) && sound(self.max_seconds)).then_some(self)
+    }
+}
+
 /// How one launch went.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
@@ -35,6 +60,9 @@ pub struct Past {
     pub total_bytes: u64,
     /// Hop-bytes predicted for the launcher's order and the one used; both 0 if nothing was.
     pub predicted: (u128, u128),
+    /// Time in MPI; `None` if it was not measured.
+    #[serde(skip)]
+    pub in_mpi: Option<InMpi>,
 }
 
 impl Past {

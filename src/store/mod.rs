@@ -22,7 +22,7 @@ mod verdict;
 
 pub use directory::{Entry, Store};
 pub use file::{MAGIC, VERSION, decode, encode, read_file};
-pub use history::{KEPT, LONGEST, Past, joined, places_of, work_of};
+pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for};
 pub use orders::{KeptOrder, MOST_ORDERS};
 pub use record::{Launch, Record, Unfinished};

@@ -1,6 +1,6 @@
 //! What the store keeps of one program at one number of tasks.
 
-use super::history::Past;
+use super::history::{InMpi, Past};
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,9 @@ pub struct Launch {
     pub level_names: Vec<String>,
     /// Seconds between MPI_Init and MPI_Finalize on rank 0.
     pub wall_seconds: f64,
+    /// Time in MPI; `None` if it was not measured.
+    #[serde(skip)]
+    pub in_mpi: Option<InMpi>,
     /// Bytes sent between tasks on different nodes.
     pub internode_bytes: u64,
     /// Bytes sent in all.

@@ -104,6 +104,9 @@ class Stack:
     def environment(self):
         clean = {k: v for k, v in os.environ.items()
                  if not k.startswith(("RANKWEAVE_", "OMPI_", "PMIX_", "PMI_", "LD_PRELOAD"))}
+        # To run any of the tests with every call timed: RANKWEAVE_TIMES=all tests/mpi/run …
+        if "RANKWEAVE_TIMES" in os.environ:
+            clean["RANKWEAVE_TIMES"] = os.environ["RANKWEAVE_TIMES"]
         return clean
 
     def launch(self, np, variables, command):

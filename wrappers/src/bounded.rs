@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Why there is no answer.
@@ -75,13 +76,25 @@ pub fn beside(work: impl FnOnce() + Send + 'static) -> bool {
     let work = move || {
         let _ = catch_unwind(AssertUnwindSafe(work));
     };
+    thread(None, work).is_some()
+}
+
+/// The same, with a stack of so many bytes (`None`: as usual), to be joined.
+pub fn thread<T: Send + 'static>(
+    stack: Option<usize>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    let mut builder = std::thread::Builder::new().name("rankweave".into());
+    if let Some(bytes) = stack {
+        builder = builder.stack_size(bytes);
+    }
     // SAFETY: sets are filled before they are read; the mask is put back. Threads inherit it.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let started = std::thread::Builder::new().name("rankweave".into()).spawn(work).is_ok();
+        let started = builder.spawn(work).ok();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         started
     }

@@ -14,7 +14,7 @@ use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
     attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, order,
-    record, rerank, slots, stdin, turns, world,
+    record, rerank, slots, stdin, times, turns, world,
 };
 use libc::{c_char, c_int, c_void};
 use parking_lot::Mutex;
@@ -158,6 +158,10 @@ fn watch<A: Abi>(size: usize, job: Job) {
         watch_the_end::<A>();
     }
     *JOB.lock() = Some(job);
+    guarded(|| {
+        times::start(config::settings().0.times);
+        Some(())
+    });
 }
 
 /// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
@@ -444,9 +448,9 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
-/// What it sends to rank 0 at the end: where it is, if that is not known, its rows, and what it did after
-/// constructors that gave new ranks.
-type Sent = (Option<places::Spot>, Rows, Vec<Statement>);
+/// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
+/// after constructors that gave new ranks, and its time in MPI.
+type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<times::Measured>);
 
 /// What rank 0 tells the others when it has their rows.
 #[derive(Debug, Clone, Copy)]
@@ -462,6 +466,7 @@ enum News {
 fn finish<A: Abi>() -> Option<()> {
     let mut job = JOB.lock().take()?;
     let wall = job.started.elapsed();
+    let in_mpi = guarded(times::stop);
     let comm = match job.comm {
         Some(bits) => A::Comm::from_bits(bits),
         None => meet_at_the_end::<A>()?,
@@ -500,20 +505,22 @@ fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let spot = (job.plan.mode != plan::Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
-    let mine = gather::encode(&(spot, rows, statements)).unwrap_or_default();
+    let mine = gather::encode(&(spot, rows, statements, in_mpi)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
     let mut tallies = Tallies::default();
+    let mut in_mpi = times::Gathered::default();
     let whole = private.collect(&mine, |process, bytes| {
-        let (spot, rows) = match guarded(|| gather::decode::<Sent>(bytes)) {
-            Some((spot, rows, statements)) => {
+        let (spot, rows, measured) = match guarded(|| gather::decode::<Sent>(bytes)) {
+            Some((spot, rows, statements, measured)) => {
                 tallies.add(&statements);
-                (spot, Some(rows))
+                (spot, Some(rows), measured)
             }
-            None => (None, None),
+            None => (None, None, None),
         };
         spots.add(spot.unwrap_or_default());
+        in_mpi.add(measured);
         let added = guarded(|| {
             let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
             collected.add(task, &sent, &fetched);
@@ -538,7 +545,7 @@ fn finish<A: Abi>() -> Option<()> {
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.judge(&tallies, private.size);
-            keeper.keep(&job.plan, job.places.take(), collected, wall);
+            keeper.keep(&job.plan, job.places.take(), collected, wall, in_mpi.result());
             Some(())
         });
     }

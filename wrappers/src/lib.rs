@@ -64,6 +64,7 @@ mod spill_flush;
 mod spill_job;
 mod stdin;
 mod thread;
+mod times;
 mod tools;
 mod trampoline;
 mod turns;

@@ -204,6 +204,7 @@ impl Program {
             internode_bytes: launch.internode_bytes,
             total_bytes: launch.total_bytes,
             predicted: launch.predicted,
+            in_mpi: launch.in_mpi,
         };
         record.history = store::joined(before, &[past]);
     }

@@ -14,7 +14,7 @@ use rw::decide::mixed::Tallies;
 use rw::error::ErrorKind;
 use rw::matrix::{Collected, CommMatrix};
 use rw::options::{self, Collectives, Settings};
-use rw::store::{self, Launch, Record, Store, spill};
+use rw::store::{self, InMpi, Launch, Record, Store, spill};
 use rw::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
@@ -474,6 +474,7 @@ impl Keeper {
         places: Option<Places>,
         collected: Collected,
         wall: Duration,
+        in_mpi: Option<InMpi>,
     ) {
         let tasks = collected.tasks();
         if collected.incomplete {
@@ -499,6 +500,7 @@ impl Keeper {
             level_costs: if given { Vec::new() } else { places.level_costs },
             level_names: if given { Vec::new() } else { places.level_names },
             wall_seconds: wall.as_secs_f64(),
+            in_mpi,
             predicted: self.predicted,
             decision: self.decision.clone(),
             ..Launch::default()
@@ -572,6 +574,11 @@ impl Keeper {
             mib(launch.internode_bytes),
             launch.wall_seconds
         );
+        if let Some(in_mpi) = &launch.in_mpi {
+            let percent = in_mpi.percent_of(launch.wall_seconds).unwrap_or(0.0);
+            let mean = in_mpi.mean_seconds;
+            text.push_str(&format!(", {mean:.1} s of it in MPI ({percent:.0} %)"));
+        }
         if let Some(baseline) = &record.baseline {
             text.push_str(&format!(
                 " (launcher's order: {:.1} MiB between nodes, {:.1} s)",

@@ -4,13 +4,15 @@
 //! resolver, which finds the MPI library, decides what this call needs, stores the answer and jumps
 //! on: to the real function where nothing has to be done (cost: one jump), else to our wrapper.
 //! Both are tables of atomics, so a slot can be pointed elsewhere while other threads call through it.
+//! While calls are timed ([`times`]) the slots of some hold a thunk instead, which jumps on to what the
+//! slot would hold else.
 //!
 //! Limits: x86-64 with the System V calling convention.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("librankweave.so has entry points for x86-64 Linux only so far");
 
-use crate::library;
+use crate::{library, times};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
@@ -60,6 +62,8 @@ macro_rules! entry_points {
         /// Where each entry point jumps to.
         static SLOTS: [Slot; COUNT] =
             [$(AtomicPtr::new(unresolved::<$index> as *const () as *mut ())),*];
+        /// What each slot holds while its calls are not timed; null until that was found.
+        static BASE: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
         /// The real function behind each entry point, once it was looked up.
         pub static NEXT: [Slot; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
     };
@@ -148,9 +152,52 @@ pub fn real_name_of(index: usize) -> &'static std::ffi::CStr {
     real_name(index, mpich)
 }
 
-/// True if a C entry point stands for the function of this profiling name.
+/// True if a C entry point stands for the function of this profiling name, other than to time it.
 pub fn wraps(profiling: &[u8]) -> bool {
-    (0..C_COUNT).any(|index| real_name(index, false).to_bytes() == profiling)
+    let is = |index| real_name(index, false).to_bytes() == profiling;
+    (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
+}
+
+/// True if calls of an entry point are timed.
+pub fn is_timed(index: usize) -> bool {
+    TIMED[index] != 0
+}
+
+/// True if an entry point is there for that alone.
+pub fn is_only_timed(index: usize) -> bool {
+    TIMED[index] & 128 != 0
+}
+
+/// How many arguments of a timed call lie on the stack.
+pub fn words_on_stack(index: usize) -> u64 {
+    u64::from(TIMED[index] & 127).saturating_sub(1)
+}
+
+/// What the slot holds while its calls are not timed; null if it was not called through yet.
+#[inline]
+pub fn base(index: usize) -> *const () {
+    BASE[index].load(Ordering::Acquire)
+}
+
+/// Sets that alone, for a test.
+#[cfg(test)]
+pub fn set_base(index: usize, target: *const ()) {
+    BASE[index].store(target.cast_mut(), Ordering::Release);
+}
+
+/// Points a slot that was called through, and holds `from`, elsewhere. Changes of the level win: they
+/// set both words, and the slot then does not hold `from` any more.
+pub fn exchange(index: usize, from: *const (), to: *const ()) {
+    if !from.is_null() && !to.is_null() {
+        let (from, to) = (from.cast_mut(), to.cast_mut());
+        let _ = SLOTS[index].compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
+/// Points a slot to `target`, untimed.
+fn point(index: usize, target: *const ()) {
+    BASE[index].store(target.cast_mut(), Ordering::Release);
+    SLOTS[index].store(target.cast_mut(), Ordering::Release);
 }
 
 /// True if MPI-3.1 has the function of an entry point.
@@ -298,8 +345,12 @@ fn target(index: usize) -> Option<*const ()> {
     let next = real(index)?;
     let _held = LOCK.lock();
     let target = choose(wrapper(library.family, index), level(), next);
-    SLOTS[index].store(target.cast_mut(), Ordering::Release);
-    Some(target)
+    point(index, target);
+    let Some(thunk) = times::thunk_now(index) else { return Some(target) };
+    // It may be pointed back in this moment, and stay with the thunk until the next window: that
+    // passes calls on then.
+    exchange(index, target, thunk);
+    Some(thunk)
 }
 
 /// The other name that a real function may have.
@@ -400,13 +451,13 @@ pub fn set_level(new: Level) {
     let _held = LOCK.lock();
     LEVEL.store(new as u8, Ordering::Release);
     let Some(library) = library::get() else { return };
-    for index in 0..COUNT {
-        let next = NEXT[index].load(Ordering::Acquire);
+    for (index, next) in NEXT.iter().enumerate() {
+        let next = next.load(Ordering::Acquire);
         if !next.is_null() {
-            let target = choose(wrapper(library.family, index), new, next);
-            SLOTS[index].store(target.cast_mut(), Ordering::Release);
+            point(index, choose(wrapper(library.family, index), new, next));
         }
     }
+    times::slots_changed();
 }
 
 /// The function behind entry `index`, as the C prototype `F`.

@@ -65,6 +65,9 @@ pub struct Thread {
     /// Handle of the window used last and its entry; 0 = none.
     pub win: AtomicU64,
     pub window: AtomicPtr<Window>,
+    /// Where on the stack the call lies that is being timed, and when it began; 0 = none.
+    pub timed: AtomicU64,
+    pub timed_since: AtomicU64,
     /// Datatypes used before and their sizes, by a hash of the handle.
     pub datatypes: [(AtomicU64, AtomicU64); DATATYPES],
 }

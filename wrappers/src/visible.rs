@@ -161,7 +161,8 @@ impl Symbols {
     /// File of another object that defines one of this library's entry points and comes before it.
     /// What is linked into the program is looked for by other means.
     fn overtaken(&self) -> Option<String> {
-        let entries = || (1..self.count).filter(|&i| self.entry(i).is_some());
+        let wraps = |i: &usize| self.entry(*i).is_some_and(|entry| !slots::is_only_timed(entry));
+        let entries = || (1..self.count).filter(wraps);
         let names: Vec<&CStr> = entries().map(|i| self.name(i)).collect();
         let here = Symbols::own as *const () as usize;
         let found = definers(&names, Some(here));

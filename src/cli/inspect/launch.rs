@@ -2,9 +2,8 @@
 //! which variables they get.
 //!
 //! Launchers have hundreds of options and no common grammar, so this knows those that take a value;
-//! of a word behind an unknown option it asks whether it is a program. Files with programs (`--app` of
-//! Open MPI, `-configfile` of Hydra) are read as these launchers do: one program a line, with its options.
-//! srun's `--multi-prog` is not looked into.
+//! of a word behind an unknown option it asks whether it is a program. Files with programs
+//! (`--app`, `-configfile`, `--multi-prog`) are not looked into.
 
 use crate::cli::run::{Found, Launcher, in_path};
 use std::path::PathBuf;

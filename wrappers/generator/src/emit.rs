@@ -42,16 +42,34 @@ pub fn entries(calls: &[Call]) -> String {
     let small = fortran::Binding::SMALL.map(|b| (b, &fortran));
     let blocks = small.into_iter().chain(fortran::Binding::LARGE.map(|b| (b, &large)));
     let mut index = calls.len();
+    let mut timed = String::new();
+    calls.iter().for_each(|call| timing(&mut timed, call, call.prototype.parameters.len()));
     for (binding, block) in blocks {
         for call in block {
+            timing(&mut timed, call, fortran::arguments(&call.prototype));
             let names = binding.names(&call.prototype.name);
             let (open_mpi, mpich) = binding.real_names(&call.prototype.name);
             let _ = writeln!(text, "    {index} [{}] \"{open_mpi}\" \"{mpich}\"", names.join(" "));
             index += 1;
         }
     }
-    text.push_str("}\n");
+    text.push_str("}\n\n");
+    let _ = writeln!(
+        text,
+        "/// What there is to know to time a call: 0 for one that is not timed, else 1 and the number of\n\
+         /// its arguments that lie on the stack, and 128 for one whose entry has no other purpose.\n\
+         static TIMED: &[u8; COUNT] = b\"{timed}\";"
+    );
     text
+}
+
+/// One byte about the timing of a call with this number of arguments, as text.
+fn timing(text: &mut String, call: &Call, arguments: usize) {
+    // The first six go in registers (System V ABI).
+    let on_stack = arguments.saturating_sub(6);
+    let only = if call.action == Action::Nothing { 128 } else { 0 };
+    let byte = if call.timed { 1 + on_stack + only } else { 0 };
+    let _ = write!(text, "\\x{byte:02x}");
 }
 
 /// `wrappers.rs`: what each entry point does, generic over the ABI, and the table of them.
@@ -61,7 +79,7 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
         "use crate::abi::Abi;\nuse crate::fortran::{self, P};\nuse crate::inside::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
-        if !matches!(call.action, Action::Hand { .. }) {
+        if !matches!(call.action, Action::Hand { .. } | Action::Nothing) {
             wrapper(&mut text, index, call)?;
         }
     }
@@ -75,6 +93,10 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     for call in calls {
         let name = &call.prototype.name;
         let (kind, path) = match &call.action {
+            Action::Nothing => {
+                text.push_str("        Wrapper::Through,\n");
+                continue;
+            }
             Action::Translate => ("Translates", format!("{}::<A>", function(name))),
             Action::Record { .. } if is_plain_send(call) => {
                 let name = function(name);

@@ -5,7 +5,7 @@
 //! MPI_IN_PLACE and the other sentinels need no translation.
 
 use crate::emit::{Class, class, function, generics, is_count};
-use crate::prototype::Parameter;
+use crate::prototype::{Parameter, Prototype};
 use crate::table::{Action, Call};
 use std::fmt::Write;
 
@@ -110,6 +110,7 @@ pub fn entry(binding: Binding, call: &Call) -> String {
         Action::Hand { function, always } => {
             (if *always { "Records" } else { "Translates" }, format!("fortran::hand::{function}"))
         }
+        Action::Nothing => return "Wrapper::Through".into(),
         Action::Translate => ("Translates", format!("f_{}", function(&call.prototype.name))),
         Action::Record { .. } | Action::Within => {
             ("Records", format!("f_{}", function(&call.prototype.name)))
@@ -143,16 +144,25 @@ pub fn entry(binding: Binding, call: &Call) -> String {
     }
 }
 
+/// Lengths of character arguments, which come last.
+fn lengths(prototype: &Prototype) -> usize {
+    prototype.parameters.iter().filter(|p| p.c_type.contains("char")).count()
+}
+
+/// Number of arguments of a call, `ierror` and lengths of characters with them.
+pub fn arguments(prototype: &Prototype) -> usize {
+    prototype.parameters.len() + 1 + lengths(prototype)
+}
+
 /// Writes the function behind the entries of one call, generic over ABI and binding.
 pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     let prototype = &call.prototype;
-    if matches!(call.action, Action::Hand { .. }) {
+    if matches!(call.action, Action::Hand { .. } | Action::Nothing) {
         return;
     }
     let mut names: Vec<String> = prototype.parameters.iter().map(Parameter::rust_name).collect();
     names.push("ierror".into());
-    let lengths = prototype.parameters.iter().filter(|p| p.c_type.contains("char")).count();
-    names.extend((0..lengths).map(|i| format!("length{i}")));
+    names.extend((0..lengths(prototype)).map(|i| format!("length{i}")));
     let signature: Vec<String> = names.iter().map(|n| format!("{n}: P")).collect();
     let types = vec!["P"; names.len()].join(", ");
     let _ = writeln!(

@@ -12,6 +12,8 @@ pub enum Action {
     Record { recorder: String, arguments: Vec<String>, at_start: bool },
     /// Replace the world, and record nothing that the MPI library calls meanwhile.
     Within,
+    /// Nothing: the entry is there so that calls can be timed.
+    Nothing,
     /// A function written by hand; `always`, or only while the world is replaced.
     Hand { function: String, always: bool },
 }
@@ -21,10 +23,12 @@ pub enum Action {
 pub struct Call {
     pub prototype: Prototype,
     pub action: Action,
+    /// Its time counts as time in MPI.
+    pub timed: bool,
 }
 
 /// Why the functions are left alone that have no entry point: `~REASON NAME …`.
-const REASONS: [&str; 14] = [
+const REASONS: [&str; 13] = [
     "buffer",
     "completion",
     "datatype",
@@ -35,7 +39,6 @@ const REASONS: [&str; 14] = [
     "info",
     "lifecycle",
     "local",
-    "receive",
     "status",
     "tools",
     "window",
@@ -66,6 +69,7 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
 
 fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
     let mut table = Table::default();
+    let mut timed = BTreeSet::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -80,6 +84,10 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
             }
             prototypes.get(name).ok_or_else(|| fail(&format!("no prototype of {name}")))
         };
+        if name == "@timed" {
+            timed.extend(action.split_whitespace());
+            continue;
+        }
         if let Some(reason) = name.strip_prefix('~') {
             if !REASONS.contains(&reason) {
                 return Err(fail(&format!("no reason {reason}; there are: {REASONS:?}")));
@@ -93,7 +101,9 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
         let prototype = fresh(&table, name)?;
         let action = parse_action(action.trim()).map_err(|e| fail(&e))?;
         check(prototype, &action).map_err(|e| fail(&e))?;
-        table.calls.push(Call { prototype: prototype.clone(), action: action.clone() });
+        // Persistent calls are timed where they are started.
+        let timed = matches!(action, Action::Nothing | Action::Record { at_start: false, .. });
+        table.calls.push(Call { prototype: prototype.clone(), action: action.clone(), timed });
         if let Some(twin) = prototypes.get(&format!("{name}_c")) {
             check(twin, &action).map_err(|e| fail(&e))?;
             let action = match action {
@@ -102,7 +112,18 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
                 }
                 other => other,
             };
-            table.calls.push(Call { prototype: twin.clone(), action });
+            table.calls.push(Call { prototype: twin.clone(), action, timed });
+        }
+    }
+    for name in timed {
+        let is =
+            |c: &Call| c.prototype.name.strip_suffix("_c").unwrap_or(&c.prototype.name) == name;
+        let mut found = false;
+        for call in table.calls.iter_mut().filter(|c| is(c)) {
+            (call.timed, found) = (true, true);
+        }
+        if !found {
+            return Err(format!("calls.tbl: no entry of {name}, which is to be timed"));
         }
     }
     Ok(table)
@@ -114,6 +135,9 @@ fn parse_action(text: &str) -> Result<Action, String> {
     }
     if text == "within" {
         return Ok(Action::Within);
+    }
+    if text == "timed" {
+        return Ok(Action::Nothing);
     }
     for (prefix, always) in [('!', true), ('+', true), ('=', false)] {
         if let Some(function) = text.strip_prefix(prefix) {
@@ -168,6 +192,17 @@ mod tests {
     }
 
     #[test]
+    fn some_calls_are_timed() {
+        let timed = |text: &str| -> Vec<bool> {
+            let table = parse(text, &prototypes()).unwrap();
+            table.calls.iter().map(|c| c.timed).collect()
+        };
+        assert_eq!(timed("MPI_X send(comm, count)\n~local MPI_Z"), [true, true]);
+        assert_eq!(timed("MPI_X -\nMPI_Z timed"), [false, false, true]);
+        assert_eq!(timed("MPI_X -\n~local MPI_Z\n@timed MPI_X"), [true, true]);
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, what) in [
             ("MPI_X send(nope)", "no parameter nope"),
@@ -179,6 +214,7 @@ mod tests {
             ("~local MPI_Y", "no prototype"),
             ("~laziness MPI_X", "no reason"),
             ("MPI_X -", "what is done at MPI_Z"),
+            ("MPI_X -\n@timed MPI_Z", "no entry of MPI_Z"),
         ] {
             let error = parse(text, &prototypes()).unwrap_err();
             assert!(error.contains(what), "{error}");
