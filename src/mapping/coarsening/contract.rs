@@ -252,7 +252,7 @@ mod tests {
         let side: Vec<u8> = (0..6000).map(|v| (v % 2) as u8).collect();
         for (side, far) in [(side, false), ((0..6000).map(|v| u8::from(v < 2999)).collect(), true)]
         {
-            let parts = graph.split(&side, &mut Vec::new(), &mut pool);
+            let parts = graph.split(&side, &mut Vec::new(), &mut pool, 1);
             for (s, part) in parts.iter().enumerate() {
                 let mut number = vec![[NONE; 2]; clusters];
                 let (mut part_of, mut from) = (Vec::new(), [Vec::new(), Vec::new()]);

@@ -51,6 +51,8 @@ pub(crate) struct Bisector {
     left: Option<Inheritance>,
     /// Deviation from the target that the answer may have.
     allowed: i64,
+    /// Threads that the next bisection may use.
+    threads: usize,
     budget: Budget,
 }
 
@@ -71,6 +73,7 @@ impl Bisector {
             inherited: None,
             left: None,
             allowed: 0,
+            threads: 1,
             budget: budget.clone(),
         }
     }
@@ -88,10 +91,15 @@ impl Bisector {
         self.inherited = inheritance;
     }
 
+    /// Lets the next bisections use several threads; the answers are the same.
+    pub(crate) fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
     /// The two subgraphs of the graph that was bisected last, each with the coarsening that its own
     /// bisection may take over, where it is worth using it again.
     pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Inheritance>); 2] {
-        let parts = graph.split(side, &mut self.scratch, &mut self.pool);
+        let parts = graph.split(side, &mut self.scratch, &mut self.pool, self.threads);
         let left = match self.left.take() {
             Some(left) => left.split(side, &parts, &mut self.contractor, &mut self.pool),
             None => [None, None],
@@ -262,16 +270,42 @@ impl Bisector {
         let outer = (self.effort, self.allowed);
         self.effort = BisectEffort { starts: 1, members: outer.0.members.min(3), ..outer.0 };
         self.allowed = allowed;
+        let stream = rng.fork(rng.clone().next());
+        rng.next();
         let excess = |b: &Bisection| ((b.size[0] - target).abs() - allowed).max(0);
-        let mut best = self.multilevel(graph, target, None, rng);
-        for _ in 1..outer.0.starts {
-            let other = self.multilevel(graph, target, None, rng);
-            if (excess(&other), other.cut) < (excess(&best), best.cut) {
-                best = other;
-            }
+        // The best of every `threads`th start from `first` on.
+        let some = |bisector: &mut Bisector, first: usize, threads: usize| {
+            let run = |k| {
+                let b = bisector.multilevel(graph, target, None, &mut stream.fork(k as u64));
+                (excess(&b), b.cut, k, b)
+            };
+            let runs = (first..outer.0.starts).step_by(threads).map(run);
+            runs.min_by_key(|&(excess, cut, k, _)| (excess, cut, k))
+        };
+        let threads = self.threads.min(outer.0.starts).max(1);
+        let mut found = Vec::with_capacity(threads);
+        if threads == 1 {
+            found.push(some(self, 0, 1));
+        } else {
+            let (effort, budget) = (self.effort, self.budget.clone());
+            std::thread::scope(|scope| {
+                let beside = |first: usize| {
+                    let (some, budget) = (&some, &budget);
+                    scope.spawn(move || {
+                        let mut own = Bisector::new(effort, budget);
+                        own.allowed = allowed;
+                        some(&mut own, first, threads)
+                    })
+                };
+                let others: Vec<_> = (1..threads).map(beside).collect();
+                found.push(some(self, 0, threads));
+                let panicked = |cause| std::panic::resume_unwind(cause);
+                found.extend(others.into_iter().map(|other| other.join().unwrap_or_else(panicked)));
+            });
         }
         (self.effort, self.allowed) = outer;
-        best
+        let best = found.into_iter().flatten().min_by_key(|&(excess, cut, k, _)| (excess, cut, k));
+        best.map(|(.., b)| b).unwrap_or_else(|| in_order(graph, target))
     }
 
     fn first(&mut self, graph: &Csr, limits: FmLimits, rng: &mut Rng) -> Bisection {

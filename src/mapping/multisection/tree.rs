@@ -108,6 +108,7 @@ impl Run<'_> {
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
         bisector.inherit(left);
+        bisector.use_threads(threads);
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
         let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(graph, &b.side);
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];

@@ -44,6 +44,12 @@ impl Scale {
     }
 }
 
+/// The bit of a vertex's new number that tells its side.
+const SIDE: u32 = 1 << 31;
+
+/// Smallest graph that is worth a second thread.
+const THREAD_FROM: usize = if cfg!(test) { 100 } else { 65_536 };
+
 /// Undirected graph, every edge at both ends, with vertex weights (tasks in the vertex).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Csr {
@@ -133,9 +139,14 @@ impl Csr {
     }
 
     /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias.
-    /// `number` is scratch; `pool` has the memory.
-    pub(crate) fn split(&self, side: &[u8], number: &mut Vec<u32>, pool: &mut Pool) -> [Csr; 2] {
-        const SIDE: u32 = 1 << 31;
+    /// `number` is scratch; `pool` has the memory; of several `threads` two are used.
+    pub(crate) fn split(
+        &self,
+        side: &[u8],
+        number: &mut Vec<u32>,
+        pool: &mut Pool,
+        threads: usize,
+    ) -> [Csr; 2] {
         let (mut counts, mut arcs) = ([0u32; 2], [0usize; 2]);
         number.clear();
         number.extend(side.iter().zip(self.offsets.windows(2)).map(|(&s, range)| {
@@ -151,6 +162,15 @@ impl Csr {
             sizes: roomy(counts[s] as usize),
             bias: Vec::new(),
         });
+        if threads > 1 && self.len() >= THREAD_FROM {
+            let number = &number[..];
+            let [part_0, part_1] = &mut parts;
+            std::thread::scope(|scope| {
+                scope.spawn(|| self.extract(number, SIDE, part_1));
+                self.extract(number, 0, part_0);
+            });
+            return parts;
+        }
         let mut rooms = parts.each_mut().map(|part| {
             part.offsets.push(0);
             let rooms = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
@@ -181,6 +201,33 @@ impl Csr {
         }
         parts
     }
+
+    /// Fills the subgraph of one side, which is empty and has room for all arcs of its vertices.
+    /// `number` as in [`Self::split`].
+    fn extract(&self, number: &[u32], side: u32, part: &mut Csr) {
+        part.offsets.push(0);
+        let (targets, weights) =
+            (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
+        let mut end = 0usize;
+        for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
+            if own & SIDE != side {
+                continue;
+            }
+            for (t, w) in self.arcs(v) {
+                targets[end].write(number[t] & !SIDE);
+                weights[end].write(w);
+                end += usize::from(number[t] ^ own < SIDE);
+            }
+            part.offsets.push(end as u32);
+            part.sizes.push(size);
+        }
+        // SAFETY: the loop above wrote the first `end` elements of both, which is within their room:
+        // it is checked at every write.
+        unsafe {
+            part.targets.set_len(end);
+            part.weights.set_len(end);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -202,9 +249,10 @@ mod tests {
         let graph = crate::matrix::synthetic::pattern("rgg:200,shuffle=1").unwrap();
         let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
         let side: Vec<u8> = (0..200).map(|v| u8::from(v % 3 == 0)).collect();
-        let parts = csr.split(&side, &mut Vec::new(), &mut Pool::default());
+        let by = |threads| csr.split(&side, &mut Vec::new(), &mut Pool::default(), threads);
         let mut local = vec![u32::MAX; 200];
-        for (s, part) in parts.iter().enumerate() {
+        let (alone, shared) = (by(1), by(2));
+        for (s, part) in alone.iter().enumerate().chain(shared.iter().enumerate()) {
             let members: Vec<u32> =
                 (0..200).filter(|&v| usize::from(side[v as usize]) == s).collect();
             let expected = csr.subgraph(&members, &mut local);
