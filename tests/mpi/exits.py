@@ -225,7 +225,10 @@ class Exits:
             problems += self.differences(store)
             if number is None:
                 for path in glob.glob(os.path.join(spill, "*.spill")):
-                    os.kill(int(path.rsplit("-", 1)[1].split(".")[0]), signal.SIGKILL)
+                    try:
+                        os.kill(int(path.rsplit("-", 1)[1].split(".")[0]), signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass  # The launcher was faster: it ends the others when one is gone.
             self.end(process, number)
             shutil.rmtree(store, ignore_errors=True)
             self.settle(spill)
