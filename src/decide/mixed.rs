@@ -210,7 +210,8 @@ impl Tally {
             // Which of the processes show it is open: as many ways more for chance.
             let surprise = nats - ln_choose(able.into(), signs.into());
             let many = signs > 0 && 4 * u64::from(signs) >= 3 * u64::from(able);
-            (many && surprise >= -CHANCE.ln()).then_some((surprise, Mixed { mistake, signs, able }))
+            (many && surprise >= -libm::log(CHANCE))
+                .then_some((surprise, Mixed { mistake, signs, able }))
         };
         let both = Mistake::ALL.into_iter().zip(&self.by_mistake).filter_map(believed);
         both.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, mixed)| mixed)
@@ -227,11 +228,11 @@ fn coincidence(others: u32, partners: u32, counts: &Counts) -> f64 {
     let mut sum = 0.0;
     for met in u64::from(counts.wrong_met)..=wrong.min(partners) {
         if partners - met <= rest {
-            sum += (ln_choose(wrong, met) + ln_choose(rest, partners - met) - all).exp();
+            sum += libm::exp(ln_choose(wrong, met) + ln_choose(rest, partners - met) - all);
         }
     }
     // The sum is empty only for numbers that contradict each other: no evidence.
-    if sum > 0.0 { sum.ln().min(0.0) } else { 0.0 }
+    if sum > 0.0 { libm::log(sum).min(0.0) } else { 0.0 }
 }
 
 /// Logarithm of the number of ways to choose `k` of `n`, which are at least as many.
@@ -241,12 +242,12 @@ fn ln_choose(n: u64, k: u64) -> f64 {
 
 fn ln_factorial(n: u64) -> f64 {
     if n < 16 {
-        return (2..=n).map(|i| (i as f64).ln()).sum();
+        return (2..=n).map(|i| libm::log(i as f64)).sum();
     }
     // Stirling's series; the next term is below 1e-9.
     let x = n as f64;
     let tail = 1.0 / (12.0 * x) - 1.0 / (360.0 * x.powi(3));
-    x * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI * x).ln() + tail
+    x * libm::log(x) - x + 0.5 * libm::log(2.0 * std::f64::consts::PI * x) + tail
 }
 
 /// What all processes of a job say, by constructor: a number for the call, and which one it was.
