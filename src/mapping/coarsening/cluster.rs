@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::work::{Csr, Rng, refill, roomy, visiting_order};
+use crate::mapping::work::{Csr, Rng, emptied, refill, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +43,8 @@ impl Clusterer {
     ) -> (Vec<u32>, usize) {
         let n = graph.len();
         visiting_order(n, rng, &mut self.order);
-        refill(&mut self.leader, n, 0);
-        self.leader.iter_mut().zip(0..).for_each(|(leader, v)| *leader = v);
-        refill(&mut self.load, n, (0, 1));
-        self.load.iter_mut().zip(&graph.sizes).for_each(|(load, &size)| load.0 = size);
+        emptied(&mut self.leader, n).extend(0..n as u32);
+        emptied(&mut self.load, n).extend(graph.sizes.iter().map(|&size| (size, 1)));
         refill(&mut self.settled, n, false);
         match labels.is_empty() {
             true => self.join(graph, limits, |_, _| true),

@@ -26,7 +26,7 @@ impl Contractor {
         clusters: usize,
         pool: &mut Pool,
     ) -> Csr {
-        self.group(cluster_of, clusters);
+        self.group(cluster_of, clusters, |_| true);
         refill(&mut self.seen, clusters, 0);
         let room = graph.targets.len() / 2;
         let mut coarse = Csr {
@@ -72,7 +72,7 @@ impl Contractor {
         if count * 3 > clusters {
             return None;
         }
-        self.group_some(cluster_of, &anew);
+        self.group(cluster_of, clusters, |c| anew[c as usize]);
         refill(&mut self.seen, clusters, 0);
         let mut coarse = Csr {
             offsets: roomy(clusters + 1),
@@ -149,38 +149,21 @@ impl Contractor {
     }
 
     /// Sorts the vertices of the clusters that are `wanted` by cluster.
-    fn group_some(&mut self, cluster_of: &[u32], wanted: &[bool]) {
+    #[inline]
+    fn group(&mut self, cluster_of: &[u32], clusters: usize, wanted: impl Fn(u32) -> bool) {
         let (start, members) = (&mut self.start, &mut self.members);
-        refill(start, wanted.len() + 1, 0);
-        let mine = |c: u32| wanted[c as usize];
-        cluster_of.iter().filter(|&&c| mine(c)).for_each(|&c| start[c as usize] += 1);
+        refill(start, clusters + 1, 0);
+        // Counted to ends; filling from behind leaves every start where it belongs.
+        cluster_of.iter().filter(|&&c| wanted(c)).for_each(|&c| start[c as usize] += 1);
         let mut sum = 0;
         for s in start.iter_mut() {
             sum += *s;
             *s = sum;
         }
         refill(members, sum as usize, 0);
-        for (v, &c) in cluster_of.iter().enumerate().rev().filter(|&(_, &c)| mine(c)) {
+        for (v, &c) in cluster_of.iter().enumerate().rev().filter(|&(_, &c)| wanted(c)) {
             start[c as usize] -= 1;
             members[start[c as usize] as usize] = v as u32;
-        }
-    }
-
-    /// Sorts the vertices by cluster.
-    fn group(&mut self, cluster_of: &[u32], clusters: usize) {
-        let start = &mut self.start;
-        refill(start, clusters + 1, 0);
-        // Counted to ends; filling from behind leaves every start where it belongs.
-        cluster_of.iter().for_each(|&c| start[c as usize] += 1);
-        let mut sum = 0;
-        for s in start.iter_mut() {
-            sum += *s;
-            *s = sum;
-        }
-        refill(&mut self.members, cluster_of.len(), 0);
-        for (v, &c) in cluster_of.iter().enumerate().rev() {
-            start[c as usize] -= 1;
-            self.members[start[c as usize] as usize] = v as u32;
         }
     }
 }

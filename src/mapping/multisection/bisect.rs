@@ -231,6 +231,7 @@ impl Bisector {
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
+        let keeps = self.effort.hurried && Inheritance::is_wanted(graph.len(), uses + 1);
         let mut steps = Vec::new();
         while let Some((coarse, of)) = levels.pop() {
             let finer = levels.last().map_or(graph, |(g, _)| g);
@@ -248,16 +249,14 @@ impl Bisector {
             if !levels.is_empty() {
                 near = self.fm.take_state().into_iter().map(Fm::was_near_cut).collect();
             }
-            if self.effort.hurried && levels.len() < Inheritance::DEPTH {
+            if keeps && levels.len() < Inheritance::DEPTH {
                 steps.push(Step { of, count: coarse.len(), coarse: Some(coarse) });
             } else {
                 self.pool.give(coarse);
             }
         }
-        if self.effort.hurried {
-            steps.reverse();
-            self.left = Some(Inheritance { steps, uses: uses + 1 });
-        }
+        steps.reverse();
+        self.left = keeps.then_some(Inheritance { steps, uses: uses + 1 });
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);
         }

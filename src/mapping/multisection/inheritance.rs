@@ -37,6 +37,11 @@ impl Inheritance {
     /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
     const FROM: usize = 512;
 
+    /// Whether a part of a graph of so many vertices may take over what was used so often.
+    pub(super) fn is_wanted(vertices: usize, uses: u32) -> bool {
+        uses < Self::USES && vertices >= Self::FROM
+    }
+
     /// What each side of a bisected graph inherits; `parts` are their subgraphs. Clusters at the cut
     /// fall in two.
     pub(super) fn split(
@@ -50,10 +55,8 @@ impl Inheritance {
         let mut steps = [Vec::new(), Vec::new()];
         // The vertices of the level at hand on each side, by their numbers in the whole.
         let mut vertices = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
-        if uses < Self::USES {
-            for (v, &s) in side.iter().enumerate() {
-                vertices[usize::from(s & 1)].push(v as u32);
-            }
+        for (v, &s) in side.iter().enumerate() {
+            vertices[usize::from(s & 1)].push(v as u32);
         }
         for step in self.steps {
             if vertices.iter().any(|vertices| vertices.len() >= Self::FROM) {

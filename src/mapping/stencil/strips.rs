@@ -47,7 +47,8 @@ pub(super) fn sides(points: &Points, size: f64) -> Vec<f64> {
         let open: Vec<usize> = (0..dims.len()).filter(|&k| sides[k].is_none()).collect();
         let taken: f64 = sides.iter().flatten().product();
         let crossing: f64 = open.iter().map(|&k| points.crossing[k].max(1e-9)).product();
-        let unit = root((size / taken / crossing).max(0.0), open.len());
+        let share = 1.0 / open.len().max(1) as f64;
+        let unit = libm::pow((size / taken / crossing).max(0.0), share);
         let wanted = |k: usize| unit * points.crossing[k].max(1e-9);
         // Clip the one that is farthest out of its limits, then share what is left again.
         let beyond = |k: usize| (wanted(k) / dims[k] as f64).max(1.0 / wanted(k));
@@ -62,22 +63,6 @@ pub(super) fn sides(points: &Points, size: f64) -> Vec<f64> {
         sides[k] = Some(wanted(k).clamp(1.0, dims[k] as f64));
     }
     sides.into_iter().map(|side| side.unwrap_or(1.0)).collect()
-}
-
-/// The k-th root, k at least 1, of a number that is not negative, by Newton's method from above. The
-/// preloaded library calls nothing of libm: it would load it into every process for this alone.
-fn root(x: f64, k: usize) -> f64 {
-    let k = k.clamp(1, 1024) as i32;
-    let mut guess = x.max(1.0);
-    loop {
-        let next = guess + (x / guess.powi(k - 1) - guess) / f64::from(k);
-        // Also ends at a guess that is not a number.
-        if next < guess {
-            guess = next;
-        } else {
-            return guess;
-        }
-    }
 }
 
 /// All points, strip after strip.
@@ -115,23 +100,4 @@ fn walk(points: &Points, sides: &[f64], along: usize) -> Vec<u32> {
 /// Appends a digit to a number so that counting up changes one digit by one.
 fn there_and_back(number: usize, digit: usize, base: usize) -> usize {
     number * base + if number.is_multiple_of(2) { digit } else { base - 1 - digit }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roots_are_those_of_the_mathematics_library() {
-        for k in 1..6 {
-            for x in [0.0, 1e-12, 0.3, 1.0, 2.0, 27.0, 65536.0, 1e18] {
-                let (ours, theirs) = (root(x, k), f64::powf(x, 1.0 / k as f64));
-                assert!(
-                    (ours - theirs).abs() <= 1e-12 * theirs.max(1e-3),
-                    "{k}-th root of {x}: {ours}"
-                );
-            }
-        }
-        assert_eq!(root(f64::INFINITY, 3), f64::INFINITY);
-    }
 }

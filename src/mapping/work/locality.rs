@@ -3,15 +3,14 @@
 //! With labels that mean nothing every edge is a cache miss; in breadth-first order nearly none is.
 
 use super::pages::ask_for;
-use super::{Csr, Rng, refill, roomy};
+use super::{Csr, Rng, emptied, roomy};
 use crate::matrix::Graph;
 
 /// Random visiting order that stays within blocks, so that a large graph is still walked mostly
 /// along memory.
 pub(crate) fn visiting_order(n: usize, rng: &mut Rng, out: &mut Vec<u32>) {
     const BLOCK: usize = 4096;
-    refill(out, n, 0);
-    out.iter_mut().zip(0..).for_each(|(vertex, v)| *vertex = v);
+    emptied(out, n).extend(0..n as u32);
     for block in out.chunks_mut(BLOCK) {
         for i in (1..block.len()).rev() {
             block.swap(i, rng.below(i + 1));

@@ -16,7 +16,7 @@ pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance}
 pub(crate) use heap::GainHeap;
 pub(crate) use locality::visiting_order;
 pub(crate) use maxima::Maxima;
-pub(crate) use pages::{refill, roomy};
+pub(crate) use pages::{emptied, refill, roomy};
 pub(crate) use pool::Pool;
 pub(crate) use rng::Rng;
 pub(crate) use thin::{heaviest, is_dense};

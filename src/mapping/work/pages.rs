@@ -13,11 +13,16 @@ pub(crate) fn roomy<T>(capacity: usize) -> Vec<T> {
 
 /// Makes `vector` hold `length` times `value`, in large pages where it has to grow far.
 pub(crate) fn refill<T: Clone>(vector: &mut Vec<T>, length: usize, value: T) {
+    emptied(vector, length).resize(length, value);
+}
+
+/// Empties `vector` and makes room for `capacity` elements, in large pages where it has to grow far.
+pub(crate) fn emptied<T>(vector: &mut Vec<T>, capacity: usize) -> &mut Vec<T> {
     vector.clear();
-    if vector.capacity() < length {
-        *vector = roomy(length);
+    if vector.capacity() < capacity {
+        *vector = roomy(capacity);
     }
-    vector.resize(length, value);
+    vector
 }
 
 #[cfg(target_os = "linux")]

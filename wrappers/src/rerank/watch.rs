@@ -14,6 +14,7 @@ use crate::{comms, counters};
 use parking_lot::Mutex;
 use rw::decide::mixed::{Sets, Statement, View};
 use rw::matrix::Kind;
+use rw::store::Signature;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,12 +51,11 @@ static ANY: AtomicBool = AtomicBool::new(false);
 impl Watch {
     /// For what `view` sees of the processes that `group` is a number for.
     pub fn new(group: u64, what: &'static str, view: View<'_>) -> Watch {
-        let id = view.order.iter().fold(group, |hash, rank| {
-            rank.to_le_bytes().iter().fold(hash, |hash, &byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            })
-        });
-        Watch { id, what, sets: Sets::new(view) }
+        let signature = view
+            .order
+            .iter()
+            .fold(Signature::new().word(group), |signature, &rank| signature.word(rank.into()));
+        Watch { id: signature.value(), what, sets: Sets::new(view) }
     }
 
     /// The communicator is there.

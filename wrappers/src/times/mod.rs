@@ -8,8 +8,8 @@
 //! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
 //! without a lock, so that a process may be forked at any moment; the child has no such thread.
 //!
-//! Limits: time of calls that run when it begins, of file operations, and of
-//! functions that do not wait for anybody (MPI_Comm_rank, MPI_Pack) is not in it.
+//! Limits: time of calls that run when it begins, of file operations, and of functions that do not wait
+//! for anybody (MPI_Comm_rank, MPI_Pack) is not in it.
 
 mod sampler;
 mod thunk;
