@@ -47,7 +47,13 @@ impl Effort {
                 }
             }
             Preset::Default => Effort {
-                bisect: if n <= 8192 { bisect(3, 4, 4, 3) } else { bisect(1, 4, 3, 1) },
+                bisect: match n {
+                    0..=8192 => bisect(3, 4, 4, 3),
+                    // Starts on a coarse graph cost little and find more than one deep run.
+                    8193..=65_536 => BisectEffort { starts: 4, share: 4, ..bisect(2, 4, 3, 1) },
+                    65_537..=400_000 => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
+                    _ => BisectEffort { starts: 4, share: 8, ..bisect(1, 4, 3, 1) },
+                },
                 anneal_steps: match (tree, n) {
                     (true, 0..=8192) => 200_000 + 100 * n,
                     (false, 0..=512) => 24_000 * n,
