@@ -120,6 +120,7 @@ class Noticed:
         if not facts.get("reordered"):
             problems.append(f"the world was left alone too: {facts.get('decision')!r}")
         self.results.add(f"{self.stack.name} mixed ranks: shown", problems)
+        self.diagnosed(source, wrong, store)
         self.forget(store)
         self.step("allowed", self.launch(source, wrong, store, RANKWEAVE_ALLOW=name), True, True)
         self.forget(store)
@@ -130,6 +131,23 @@ class Noticed:
         self.step("checked", self.launch(source, right, store), True, False)
         self.forget(store)
         self.step("known better", self.launch(source, wrong, store), True, True)
+
+    def diagnosed(self, source, arguments, store):
+        """'rankweave doctor' says what the next launch will leave alone, unless told otherwise."""
+        for name, options, wanted in (("doctor", [], True), ("doctor, allowed", ["--allow"], False)):
+            options = options and [*options, os.path.basename(self.stack.program(source))]
+            launch = self.stack.launch(NP, {}, [self.stack.program(source), *arguments])
+            environment = dict(self.stack.environment(), RANKWEAVE_LIBRARY=self.tool.library)
+            full = [self.tool.command, "doctor", "--json", "--store", store, *options, "--", *launch]
+            outcome = stacks.execute(full, environment, 60, cwd=self.work)
+            outcome.command = shlex.join(full)
+            try:
+                codes = [finding["code"] for finding in json.loads(outcome.out)["findings"]]
+            except (ValueError, KeyError) as error:
+                codes = [repr(error)]
+            self.results.add(f"{self.stack.name} mixed ranks: {name}",
+                             [] if ("mixes-ranks" in codes) == wanted else [f"findings {codes}"],
+                             outcome)
 
     def forget(self, store):
         """Removes the matrix; the verdict stays."""

@@ -4,6 +4,7 @@
 //! library and the settings on to the processes it starts ([`plan`](mod@plan)), and then this process *becomes*
 //! the launcher: signals, terminal, exit code and everything else are its own.
 
+mod app_file;
 mod functions;
 mod launcher;
 mod library;

@@ -1,5 +1,6 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
+use super::app_file;
 use super::launcher::{Found, Launcher};
 use crate::cli::inspect::Image;
 use crate::error::{Error, ErrorKind, Result};
@@ -51,7 +52,9 @@ pub fn plan(
     let mut plan = Plan { command: command.to_vec(), environment: Vec::new() };
     let start = found.position + 1;
     match found.launcher {
-        Launcher::OpenMpi => open_mpi(&mut plan, start, &library, inherited, variables),
+        Launcher::OpenMpi => {
+            open_mpi(&mut plan, start, &library, inherited, variables, environment);
+        }
         Launcher::Hydra => hydra(&mut plan, start, &library, inherited, variables),
         Launcher::Srun => {
             let exported = environment("SLURM_EXPORT_ENV").filter(|v| !v.is_empty());
@@ -90,6 +93,7 @@ fn open_mpi(
     library: &str,
     inherited: Option<String>,
     variables: &[(String, String)],
+    environment: impl Fn(&str) -> Option<String>,
 ) {
     let mut preload = inherited;
     // An LD_PRELOAD of the user's own is merged: two of them would be an error or overwrite each
@@ -106,8 +110,11 @@ fn open_mpi(
             k += 1;
         }
     }
-    let mut words = vec!["-x".to_string(), format!("{PRELOAD}={}", joined(preload, library))];
-    for (name, value) in variables {
+    let mut variables = variables.to_vec();
+    variables.insert(0, (PRELOAD.to_string(), joined(preload, library)));
+    plan.environment.extend(app_file::variable(&plan.command, start, &variables, environment));
+    let mut words = Vec::new();
+    for (name, value) in &variables {
         words.extend(["-x".to_string(), format!("{name}={value}")]);
     }
     let mut places: Vec<usize> =

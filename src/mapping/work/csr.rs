@@ -2,6 +2,7 @@
 
 use super::{Pool, roomy};
 use crate::matrix::Graph;
+use std::mem::MaybeUninit;
 
 /// How exact input weights and distances were brought into the range of the search.
 ///
@@ -180,19 +181,12 @@ impl Csr {
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
             let s = (own >> 31) as usize;
             let ((targets, weights), offsets, sizes) = &mut rooms[s];
-            let mut end = ends[s];
-            for (t, w) in self.arcs(v) {
-                // Written before it is known whether the arc stays: no branch on it.
-                targets[end].write(number[t] & !SIDE);
-                weights[end].write(w);
-                end += usize::from(number[t] ^ own < SIDE);
-            }
-            ends[s] = end;
-            offsets.push(end as u32);
+            ends[s] = self.inner_arcs(v, own, number, targets, weights, ends[s]);
+            offsets.push(ends[s] as u32);
             sizes.push(size);
         }
         for (part, end) in parts.iter_mut().zip(ends) {
-            // SAFETY: the loop above wrote the first `end` elements of both, which is within their
+            // SAFETY: `inner_arcs` wrote the first `end` elements of both, which is within their
             // room: it is checked at every write.
             unsafe {
                 part.targets.set_len(end);
@@ -200,6 +194,26 @@ impl Csr {
             }
         }
         parts
+    }
+
+    /// Writes the arcs of vertex `v`, whose number is `own`, to its own side, from `end` on; the new end.
+    #[inline(always)]
+    fn inner_arcs(
+        &self,
+        v: usize,
+        own: u32,
+        number: &[u32],
+        targets: &mut [MaybeUninit<u32>],
+        weights: &mut [MaybeUninit<i64>],
+        mut end: usize,
+    ) -> usize {
+        for (t, w) in self.arcs(v) {
+            // Written before it is known whether the arc stays: no branch on it.
+            targets[end].write(number[t] & !SIDE);
+            weights[end].write(w);
+            end += usize::from(number[t] ^ own < SIDE);
+        }
+        end
     }
 
     /// Fills the subgraph of one side, which is empty and has room for all arcs of its vertices.
@@ -213,16 +227,12 @@ impl Csr {
             if own & SIDE != side {
                 continue;
             }
-            for (t, w) in self.arcs(v) {
-                targets[end].write(number[t] & !SIDE);
-                weights[end].write(w);
-                end += usize::from(number[t] ^ own < SIDE);
-            }
+            end = self.inner_arcs(v, own, number, targets, weights, end);
             part.offsets.push(end as u32);
             part.sizes.push(size);
         }
-        // SAFETY: the loop above wrote the first `end` elements of both, which is within their room:
-        // it is checked at every write.
+        // SAFETY: `inner_arcs` wrote the first `end` elements of both, which is within their room: it
+        // is checked at every write.
         unsafe {
             part.targets.set_len(end);
             part.weights.set_len(end);
