@@ -230,7 +230,7 @@ class Mpich4(Mpich):
         (None, None, "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c",
          "in_place", "crashes or complains about a truncated message"),
         (None, None, "MPI_Reduce MPI_Reduce_c", "in_place", "crashes"),
-        (("f08",), ("cart", "graph"),
+        (("f08",), ("cart", "cart_sub", "graph"),
          "MPI_Neighbor_alltoallw MPI_Neighbor_alltoallw_c MPI_Ineighbor_alltoallw "
          "MPI_Ineighbor_alltoallw_c MPI_Neighbor_alltoallw_init MPI_Neighbor_alltoallw_init_c", None,
          "asks for the neighbours of a distributed graph, which the communicator is not"),

@@ -213,8 +213,10 @@ class Launch:
         path = self.tool.stored(store)
         if path is None:
             return [f"nothing was stored: {outcome.err.strip()[:200]}"], outcome
+        problems = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        if self.mode == "shuffle" and not self.tool.facts(path).get("reordered"):
+            problems.append("the ranks were not exchanged")
         wanted_matrices = truth_expected.expected(wanted, self.kind, self.np)
-        problems = []
         for kind in truth_expected.KINDS:
             try:
                 text = expected.difference(self.tool.matrix(path, kind), wanted_matrices[kind])
