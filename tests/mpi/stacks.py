@@ -66,7 +66,8 @@ class Stack:
     unable = {}
 
     # What of program truth this library cannot do without the library under test:
-    # (bindings or None, kinds of communicator or None, rows, form or None for all, reason).
+    # (bindings or None, kinds of communicator or None, rows, form or None for all, reason);
+    # "inter of 7": that kind with so many ranks only.
     unable_truth = ()
 
     # Why this library may crash now and then by itself, or None.
@@ -75,12 +76,13 @@ class Stack:
     def available(self):
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
 
-    def unable_rows(self, kind, binding):
-        """Rows that this MPI cannot run on a kind of communicator: name -> forms that it cannot
-        ("in_place", "null", "again"; None: it cannot run any)."""
+    def unable_rows(self, kind, binding, np):
+        """Rows that this MPI cannot run on a kind of communicator of `np` ranks: name -> forms that
+        it cannot ("in_place", "null", "again"; None: it cannot run any)."""
         found = {}
         for bindings, kinds, names, form, _ in self.unable_truth:
-            if (bindings is None or binding in bindings) and (kinds is None or kind in kinds):
+            if (bindings is None or binding in bindings) and (
+                    kinds is None or kind in kinds or f"{kind} of {np}" in kinds):
                 for name in names.split():
                     found.setdefault(name, []).append(form)
         return found
@@ -234,6 +236,10 @@ class Mpich4(Mpich):
          "MPI_Neighbor_alltoallw MPI_Neighbor_alltoallw_c MPI_Ineighbor_alltoallw "
          "MPI_Ineighbor_alltoallw_c MPI_Neighbor_alltoallw_init MPI_Neighbor_alltoallw_init_c", None,
          "asks for the neighbours of a distributed graph, which the communicator is not"),
+        (("f08",), ("inter of 7", "inter_dup of 7"),
+         "MPI_Ibcast MPI_Ibcast_c MPI_Bcast_init MPI_Bcast_init_c MPI_Alltoallw MPI_Alltoallw_c "
+         "MPI_Ialltoallw MPI_Ialltoallw_c MPI_Alltoallw_init MPI_Alltoallw_init_c", None,
+         "takes the size of one group for that of the other, where they differ"),
     )
 
     def libraries(self):

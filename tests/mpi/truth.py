@@ -123,7 +123,7 @@ class Launch:
         self.absent = False  # this MPI has no such communicator
 
     def wanted(self):
-        unable = self.binding.stack.unable_rows(self.kind, self.binding.name)
+        unable = self.binding.stack.unable_rows(self.kind, self.binding.name, self.np)
         found = []
         for row in self.binding.rows:
             forms = unable.get(row.name, [])
