@@ -148,7 +148,10 @@ class Launch:
     def narrow(self, wanted, problems):
         """Which rows are at fault: halves that are right are left out."""
         faults, cannot, pending = [], {}, [wanted]
-        while pending and self.count < MOST_LAUNCHES:
+        # Where so many calls in one process are too much for this MPI, any part may be, too.
+        too_many = bool(self.attempt(wanted, with_tool=False)[0])
+        most = 8 * MOST_LAUNCHES if too_many else MOST_LAUNCHES
+        while pending and self.count < most:
             part = pending.pop()
             found = problems if part is wanted else self.attempt(part)[0]
             if found and len(part) > 1:
@@ -168,8 +171,8 @@ class Launch:
                 self.results.skip(f"{self.label} {name}", f"fails without the library: {problem}")
             self.exact = [row.name for row in wanted if row.name not in cannot]
             return []
-        if not pending and self.attempt(wanted, with_tool=False)[0]:
-            # So many calls in one process are too much for this MPI; in parts all were right.
+        if not pending and too_many:
+            # In parts all were right.
             self.exact = [row.name for row in wanted]
             return []
         if self.binding.stack.unsteady and not pending:
