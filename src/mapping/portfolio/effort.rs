@@ -21,7 +21,7 @@ impl Effort {
     /// More annealing for regular patterns that are no grids: single moves rarely lead off their
     /// plateaus of equal cuts, and they are small next to what the presets allow.
     pub(crate) fn for_regular(self) -> Self {
-        Effort { anneal_steps: 12 * self.anneal_steps, ..self }
+        Effort { anneal_steps: 16 * self.anneal_steps, ..self }
     }
 
     /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
@@ -55,7 +55,7 @@ impl Effort {
                     _ => BisectEffort { starts: 4, share: 8, ..bisect(1, 4, 3, 1) },
                 },
                 anneal_steps: match (tree, n) {
-                    (true, 0..=8192) => 200_000 + 100 * n,
+                    (true, 0..=8192) => 140_000 + 100 * n,
                     (false, 0..=512) => 24_000 * n,
                     (false, 513..=1024) => 8_000_000,
                     (false, 0..=8192) => 2_000_000 + 4000 * n,
