@@ -117,7 +117,7 @@ class Group:
         ended = stacks.execute(command, environment, self.timeout, cwd=self.directory)
         ended.command = " ".join(command)
         outcome = Outcome(work, self.np, ended)
-        print(f"  {'without' if options is None else ' '.join(options[:4])}: {outcome.counts()} "
+        print(f"  {'without' if options is None else ' '.join(options[:6])}: {outcome.counts()} "
               f"in {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
         return outcome
 
@@ -162,9 +162,10 @@ class Group:
             if not outcome.unfinished and not glob.glob(os.path.join(store, "*.rkw")):
                 self.results.add(f"{label} stored", ["nothing was stored"], outcome.ended)
         for seed in self.args.shuffle:
-            outcome = self.launch(["--mode", "shuffle", "--seed", seed, "--fix", "none",
-                                   "--store", store + seed])
-            self.compare(f"{label} shuffle {seed}", plain, outcome)
+            for fixed in self.args.fix:
+                outcome = self.launch(["--mode", "shuffle", "--seed", seed, "--fix", fixed,
+                                       "--store", f"{store}-{seed}-{fixed}"])
+                self.compare(f"{label} shuffle {seed}, fixed: {fixed}", plain, outcome)
 
 
 def tests_directory():
@@ -180,6 +181,8 @@ def main():
     parser.add_argument("--include", action="append", help="only modules that match this")
     parser.add_argument("--shuffle", default="", metavar="SEEDS",
                         help="also with ranks in random order, for each of these seeds (1,2,3)")
+    parser.add_argument("--fix", default="none", metavar="RANKS",
+                        help="with which ranks fixed; none,0: once with none, once with rank 0")
     parser.add_argument("--only-shuffle", action="store_true", help="leave recording out")
     parser.add_argument("--timeout", type=int, default=1500, help="seconds for one launch")
     parser.add_argument("--times", action="store_true", help="print the seconds of each module")
@@ -188,6 +191,7 @@ def main():
     parser.add_argument("--command", help="rankweave [default: that of the build]")
     args = parser.parse_args()
     args.shuffle = [seed for seed in args.shuffle.split(",") if seed]
+    args.fix = args.fix.split(",")
 
     tool = Tool(args.library, args.command)
     missing = tool.missing() or (None if tests_directory() else "the test suite of mpi4py")

@@ -35,21 +35,23 @@ pub fn in_turns<T>(call: impl FnOnce() -> T) -> T {
     if library::get().is_none_or(|library| library.family == Family::OpenMpi) {
         return call();
     }
-    let number = |name| std::env::var(name).ok()?.parse::<usize>().ok();
-    let alarm = match ON_NODE.into_iter().find_map(number) {
-        Some(processes) if is_crowded(processes) => Alarm::new(),
-        _ => None,
-    };
+    let alarm = if per_processor() > 1.0 { Alarm::new() } else { None };
     let result = call();
     drop(alarm);
     result
 }
 
-/// Whether `processes` on this node are more than it has processors for them.
-fn is_crowded(processes: usize) -> bool {
+/// Processes of the job for each processor of this node, as the launcher says it; 1 if it does not.
+pub fn per_processor() -> f64 {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    ON_NODE.into_iter().find_map(number).map_or(1.0, shared_by)
+}
+
+/// How many of `processes` a processor has to run.
+fn shared_by(processes: u32) -> f64 {
     // SAFETY: no preconditions.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    usize::try_from(processors).is_ok_and(|processors| processes > processors)
+    f64::from(processes) / processors.max(1) as f64
 }
 
 /// The timer, its signal, and what that did before.
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn crowds() {
-        assert!(!is_crowded(1));
-        assert!(is_crowded(1 << 20));
+        assert!(shared_by(1) <= 1.0);
+        assert!(shared_by(1 << 20) > 1.0);
     }
 }

@@ -13,7 +13,7 @@
 
 use super::sampler::{Sampler, Seen};
 use super::{COUNTERS, WINDOW, close, now, point_back, point_to_thunks};
-use crate::bounded;
+use crate::{bounded, turns};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -21,8 +21,9 @@ use std::time::Duration;
 
 /// Part of the time of the program that timing its calls may take.
 const SHARE: f64 = 0.0005;
-/// What timing a call takes beside the clock, in seconds.
-const THUNK: f64 = 40e-9;
+/// What timing a call takes beside the clock, in seconds, where little of it is in the caches: 40 ns
+/// if all is.
+const THUNK: f64 = 300e-9;
 /// Stack of the thread: it calls nothing but what is here.
 const STACK: usize = 128 << 10;
 /// First and smallest batch of calls, and the seconds that the largest is worth.
@@ -58,7 +59,9 @@ pub fn start() {
     if watch.is_some() || STOP.load(Ordering::Acquire) {
         return;
     }
-    let allowance = SHARE / (2.0 * cost_of_clock() + THUNK);
+    // What one process spends, those that share its processor wait for.
+    let cost = (2.0 * cost_of_clock() + THUNK) * turns::per_processor().max(1.0);
+    let allowance = SHARE / cost;
     let started = now();
     *watch = Some(Watch {
         process: std::process::id(),
