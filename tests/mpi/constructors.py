@@ -19,8 +19,8 @@ import stacks
 # Eight places in two halves, and neighbouring ranks in different halves.
 TOPOLOGY = "tree:4:2@1:10"
 FORTRAN = ("constructors_mpif.F90", "constructors_module.F90", "constructors_f08.F90")
-# By the number of the report at github.com/open-mpi/ompi/issues.
-REPORTS = ("#11756", "#8854", "#8939", "#13918", "#1183", "#4303", "#2402")
+# By the number of the report or correction at github.com/open-mpi/ompi.
+REPORTS = ("#11756", "#8854", "#8864", "#8939", "#13918", "#1183", "#4303", "#2402")
 # Bytes that cart_first.c sends to every neighbour.
 FACE = 1000
 

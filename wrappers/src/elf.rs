@@ -88,8 +88,25 @@ fn old_hash(name: &[u8]) -> u32 {
 /// the loader's order: of all objects, or of those before the one that holds the address `until`.
 /// Much faster than dlsym for many names.
 pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
-    let hashes: Vec<u32> = names.iter().map(|name| gnu_hash(name.to_bytes())).collect();
-    let mut found: Vec<Option<CString>> = vec![None; names.len()];
+    let mut files = vec![None; names.len()];
+    look_up(names, until, |name, object| {
+        // SAFETY: a mapped object, which stays so during the visit.
+        files[name] = Some(unsafe { object.path() }.to_owned());
+    });
+    files
+}
+
+/// For each name whether such an object defines it.
+pub fn defined(names: &[&CStr], until: Option<usize>) -> Vec<bool> {
+    let mut defined = vec![false; names.len()];
+    look_up(names, until, |name, _| defined[name] = true);
+    defined
+}
+
+/// Calls `found` with the number of each name that is defined and the object that does so.
+fn look_up(names: &[&CStr], until: Option<usize>, mut found: impl FnMut(usize, &Object)) {
+    let mut missing: Vec<(u32, u32)> =
+        (0..).zip(names).map(|(i, name)| (gnu_hash(name.to_bytes()), i)).collect();
     for_each_object(|info| {
         if until.is_some_and(|address| range_of(info).contains(&address)) {
             return false;
@@ -97,15 +114,17 @@ pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
         // SAFETY: a mapped object, which stays so during the visit.
         unsafe {
             let Some(object) = Object::of(info) else { return true };
-            for ((name, &hash), found) in names.iter().zip(&hashes).zip(&mut found) {
-                if found.is_none() && object.defines(name, hash) {
-                    *found = Some(object.path().to_owned());
+            let filter = object.filter();
+            missing.retain(|&(hash, i)| {
+                let defines = filter.may_have(hash) && object.defines(names[i as usize], hash);
+                if defines {
+                    found(i as usize, &object);
                 }
-            }
+                !defines
+            });
         }
-        true
+        !missing.is_empty()
     });
-    found
 }
 
 /// True if an MPI library is mapped, or can come later: something besides this library refers to
@@ -148,6 +167,23 @@ pub struct Object {
     relocations: [(usize, Range<usize>); 2],
     /// What the loader made read-only after relocation: whole pages.
     read_only: Range<usize>,
+}
+
+/// A Bloom filter over the names that an object defines.
+struct Filter<'a> {
+    /// A power of two of them.
+    words: &'a [u64],
+    shift: u32,
+}
+
+impl Filter<'_> {
+    /// False for most names that the object does not define.
+    #[inline(always)]
+    fn may_have(&self, hash: u32) -> bool {
+        let index = (hash as usize / 64) & self.words.len().wrapping_sub(1);
+        let bits = |word: &u64| word >> (hash % 64) & word >> ((hash >> self.shift) % 64) & 1;
+        self.words.get(index).is_some_and(|word| bits(word) == 1)
+    }
 }
 
 /// A word that the loader fills with the address of a symbol.
@@ -273,71 +309,109 @@ impl Object {
         })
     }
 
+    /// Number of the symbol of this name that the object defines and others see.
+    ///
+    /// # Safety
+    /// The object is still mapped.
+    pub unsafe fn definition(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: by contract.
+        unsafe {
+            let hash = gnu_hash(name.to_bytes());
+            let index = match self.gnu_hash {
+                0 => self.by_old_hash(name),
+                _ => self.by_gnu_hash(name, hash),
+            };
+            index.filter(|&index| self.is_definition(index))
+        }
+    }
+
     /// Whether the object defines a symbol that others see; `hash` is that of the name.
     ///
     /// # Safety
     /// The object is still mapped.
     unsafe fn defines(&self, name: &CStr, hash: u32) -> bool {
-        if self.gnu_hash == 0 {
-            // SAFETY: by contract.
-            return unsafe { self.defines_by_old_hash(name) };
+        // SAFETY: by contract.
+        unsafe {
+            let index = match self.gnu_hash {
+                0 => self.by_old_hash(name),
+                _ => self.by_gnu_hash(name, hash),
+            };
+            index.is_some_and(|index| self.is_definition(index))
         }
+    }
+
+    /// The filter of the GNU hash table.
+    ///
+    /// # Safety
+    /// The object is still mapped.
+    unsafe fn filter(&self) -> Filter<'_> {
+        if self.gnu_hash == 0 {
+            return Filter { words: &[u64::MAX], shift: 0 };
+        }
+        // SAFETY: layout of DT_GNU_HASH, see `symbol_count`.
+        unsafe {
+            let words = self.gnu_hash as *const u32;
+            let (count, shift) = (*words.add(2) as usize, *words.add(3));
+            let filter = words.add(4).cast::<u64>();
+            Filter { words: std::slice::from_raw_parts(filter, count), shift: shift & 31 }
+        }
+    }
+
+    /// Number of the symbol of this name, by the GNU hash table.
+    ///
+    /// # Safety
+    /// The object is still mapped and has such a table.
+    unsafe fn by_gnu_hash(&self, name: &CStr, hash: u32) -> Option<usize> {
         // SAFETY: layout of DT_GNU_HASH, see `symbol_count`: the filter tells most of what is absent.
         unsafe {
             let words = self.gnu_hash as *const u32;
-            let (buckets, first) = (*words, *words.add(1));
-            let (bloom, shift) = (*words.add(2), *words.add(3));
-            if buckets == 0 || bloom == 0 {
-                return false;
+            let (buckets, first, bloom) = (*words, *words.add(1), *words.add(2));
+            if buckets == 0 || !self.filter().may_have(hash) {
+                return None;
             }
-            let filter = words.add(4).cast::<u64>();
-            let word = *filter.add(((hash / 64) & (bloom - 1)) as usize);
-            if word >> (hash % 64) & word >> ((hash >> (shift & 31)) % 64) & 1 == 0 {
-                return false;
-            }
-            let bucket = filter.add(bloom as usize).cast::<u32>();
+            let bucket = words.add(4).cast::<u64>().add(bloom as usize).cast::<u32>();
             let chain = bucket.add(buckets as usize);
             let mut index = *bucket.add((hash % buckets) as usize);
             if index < first {
-                return false;
+                return None;
             }
             loop {
                 let other = *chain.add((index - first) as usize);
                 if other | 1 == hash | 1 && self.name(index as usize) == name {
-                    return self.is_definition(index as usize);
+                    return Some(index as usize);
                 }
                 if other & 1 == 1 {
-                    return false;
+                    return None;
                 }
                 index += 1;
             }
         }
     }
 
-    /// [`Self::defines`] for objects without a GNU hash table.
+    /// Number of the symbol of this name, by the table of older linkers.
     ///
     /// # Safety
     /// The object is still mapped.
-    unsafe fn defines_by_old_hash(&self, name: &CStr) -> bool {
+    unsafe fn by_old_hash(&self, name: &CStr) -> Option<usize> {
         if self.old_hash == 0 {
-            return false;
+            return None;
         }
         // SAFETY: layout of DT_HASH: two counts, buckets, chains, which end with symbol 0.
         unsafe {
             let words = self.old_hash as *const u32;
             let buckets = *words;
             if buckets == 0 {
-                return false;
+                return None;
             }
             let chain = words.add(2 + buckets as usize);
             let mut index = *words.add(2 + (old_hash(name.to_bytes()) % buckets) as usize) as usize;
             while index != 0 {
                 if self.name(index) == name {
-                    return self.is_definition(index);
+                    return Some(index);
                 }
                 index = *chain.add(index) as usize;
             }
-            false
+            None
         }
     }
 
@@ -476,10 +550,14 @@ mod tests {
                 if let (false, Some(count)) = (object.old_hash == 0, object.symbol_count()) {
                     for name in (1..count).map(|i| object.name(i)) {
                         let hash = gnu_hash(name.to_bytes());
-                        assert_eq!(object.defines(name, hash), object.defines_by_old_hash(name));
+                        let by_old_hash = object.by_old_hash(name);
+                        let definition = by_old_hash.filter(|&i| object.is_definition(i));
+                        assert_eq!(object.defines(name, hash), definition.is_some());
+                        // Several versions of a function have one name.
+                        assert_eq!(object.definition(name).is_some(), definition.is_some());
                         compared += 1;
                     }
-                    assert!(!object.defines_by_old_hash(c"MPI_No_such_function"));
+                    assert_eq!(object.by_old_hash(c"MPI_No_such_function"), None);
                 }
             }
             true

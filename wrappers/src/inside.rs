@@ -17,7 +17,6 @@ use crate::elf::{Object, Reference, for_each_object};
 use crate::record::guarded;
 use crate::{library, slots, thread, visible};
 use libc::c_void;
-use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,13 +62,8 @@ pub fn redirect() {
         if library.family == library::Family::Unknown {
             return Some(());
         }
-        let objects = objects_that_call_mpi();
-        if objects.is_empty() {
-            return Some(());
-        }
-        let entries = slots::c_entries();
-        for object in &objects {
-            redirect_one(object, &entries);
+        for object in &objects_that_call_mpi() {
+            redirect_one(object);
         }
         Some(())
     });
@@ -119,7 +113,7 @@ fn objects_that_call_mpi() -> Vec<Object> {
 }
 
 /// Points the references of an object that would lead to this library's entry points past them.
-fn redirect_one(object: &Object, entries: &HashMap<&[u8], usize>) {
+fn redirect_one(object: &Object) {
     // SAFETY: RTLD_NOLOAD returns a handle of what is mapped already, or null; it keeps the object
     // mapped until dlclose below.
     let handle = unsafe {
@@ -134,15 +128,17 @@ fn redirect_one(object: &Object, entries: &HashMap<&[u8], usize>) {
         // SAFETY: mapped because of the handle; the function is what the name promises, without
         // this library.
         unsafe {
-            let known = |r: &Reference| r.linkage && entries.contains_key(r.name.to_bytes());
-            let references: Vec<Reference> = object.references().filter(known).collect();
+            let like_mpi = |r: &Reference| r.linkage && r.name.to_bytes().starts_with(b"MPI");
+            let references: Vec<Reference> = object.references().filter(like_mpi).collect();
             let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
+            let entries = visible::c_entries(&names);
             // Another tool before this library sees these calls as ever, and does not pass them on
             // by the same name.
             let before = visible::taken_before(&names);
-            for (reference, _) in references.iter().zip(before).filter(|(_, taken)| !taken) {
-                let index = entries.get(reference.name.to_bytes());
-                if let Some(function) = index.and_then(|&index| slots::real(index)) {
+            for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
+                if let (Some(entry), false) = (entry, taken)
+                    && let Some(function) = slots::real(entry)
+                {
                     reference.write(function as usize);
                 }
             }

@@ -12,11 +12,10 @@
 use crate::elf::{Object, for_each_object};
 
 /// Sets weak references to any of these addresses to zero, in all objects of the process.
-pub fn take_back(mut hidden: Vec<usize>) {
-    if hidden.is_empty() {
-        return;
-    }
-    hidden.sort_unstable();
+pub fn take_back(hidden: &[usize]) {
+    let (Some(&first), Some(&last)) = (hidden.iter().min(), hidden.iter().max()) else { return };
+    // Few references lead here at all.
+    let is_hidden = |value| (first..=last).contains(&value) && hidden.contains(&value);
     for_each_object(|info| {
         // SAFETY: a mapped object, which stays so during the visit. Zero is what a weak reference
         // holds that nothing was found for; no thread of the program runs yet.
@@ -24,7 +23,7 @@ pub fn take_back(mut hidden: Vec<usize>) {
             if let Some(object) = Object::of(info) {
                 object
                     .references()
-                    .filter(|r| r.weak && !r.defined && hidden.binary_search(&r.value()).is_ok())
+                    .filter(|r| r.weak && !r.defined && is_hidden(r.value()))
                     .for_each(|r| r.write(0));
             }
         }

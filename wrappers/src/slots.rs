@@ -158,6 +158,11 @@ pub fn wraps(profiling: &[u8]) -> bool {
     (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
 }
 
+/// True if an entry point is a C function's.
+pub fn is_c(index: usize) -> bool {
+    index < C_COUNT
+}
+
 /// True if calls of an entry point are timed.
 pub fn is_timed(index: usize) -> bool {
     TIMED[index] != 0
@@ -353,6 +358,9 @@ fn target(index: usize) -> Option<*const ()> {
     Some(thunk)
 }
 
+/// One of the names that [`older_name`] tells: without it there are none.
+const OLDER: &std::ffi::CStr = c"pmpir_send_f08ts_large_";
+
 /// The other name that a real function may have.
 fn older_name(index: usize) -> Option<std::ffi::CString> {
     if index < fortran_large(0, 0)
@@ -376,20 +384,18 @@ pub fn real_address(index: usize) -> usize {
 /// Which entry points have a real function in some mapped object, by number: a faster answer than
 /// [`real_address`] for all of them.
 pub fn all_real() -> Vec<bool> {
+    let mpich = library::get().is_some_and(|l| l.family == library::Family::Mpich);
+    let names: Vec<&std::ffi::CStr> = (0..COUNT).map(|index| real_name(index, mpich)).collect();
+    let mut real = crate::elf::defined(&names, None);
+    if !mpich || !crate::elf::defined(&[OLDER], None).contains(&true) {
+        return real;
+    }
     let older: Vec<_> = (0..COUNT).filter_map(|index| Some((index, older_name(index)?))).collect();
-    let names: Vec<&std::ffi::CStr> = (0..COUNT).map(real_name_of).collect();
-    let found = crate::elf::definers(&names, None);
-    let mut real: Vec<bool> = found.iter().map(Option::is_some).collect();
     let names: Vec<&std::ffi::CStr> = older.iter().map(|(_, name)| name.as_c_str()).collect();
-    for ((index, _), found) in older.iter().zip(crate::elf::definers(&names, None)) {
-        real[*index] |= found.is_some();
+    for ((index, _), found) in older.iter().zip(crate::elf::defined(&names, None)) {
+        real[*index] |= found;
     }
     real
-}
-
-/// Numbers of the C entry points by name.
-pub fn c_entries() -> std::collections::HashMap<&'static [u8], usize> {
-    (0..C_COUNT).map(|index| (&real_name(index, false).to_bytes()[1..], index)).collect()
 }
 
 /// The real function of an entry point, looked up once; `None` if the MPI library has none.

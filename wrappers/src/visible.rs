@@ -17,7 +17,7 @@
 //!
 //! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
-use crate::elf::{Object, definers, for_each_object, may_have_mpi, page, range_of};
+use crate::elf::{Object, defined, definers, for_each_object, may_have_mpi, page, range_of};
 use crate::{library, references, slots};
 use libc::c_void;
 use rw::options::{FUNCTIONS, Functions, is_c_function};
@@ -39,7 +39,7 @@ extern "C" fn at_load() {
         if library::is_loaded() {
             let real = slots::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
-            references::take_back(hidden);
+            references::take_back(&hidden);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
             table.hide(|entry| !has.get(&entry).copied().unwrap_or(slots::in_mpi_3_1(entry)));
@@ -98,13 +98,24 @@ pub fn complete() -> bool {
     let real: Vec<CString> =
         table.hidden().flat_map(behind).filter_map(|name| CString::new(name).ok()).collect();
     let names: Vec<&CStr> = real.iter().map(CString::as_c_str).collect();
-    definers(&names, None).iter().all(Option::is_none)
+    !defined(&names, None).contains(&true)
 }
 
 /// For each name whether the program, or what was loaded before this library, defines it.
 pub fn taken_before(names: &[&CStr]) -> Vec<bool> {
     let here = taken_before as *const () as usize;
-    definers(names, Some(here)).iter().map(Option::is_some).collect()
+    defined(names, Some(here))
+}
+
+/// Number of the C entry point of each name, `None` for other names.
+pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
+    let Some(table) = Symbols::own() else { return vec![None; names.len()] };
+    let entry = |name: &&CStr| {
+        // SAFETY: this library is mapped.
+        let index = unsafe { table.object.definition(name) };
+        index.and_then(|index| table.entry(index)).filter(|&entry| slots::is_c(entry))
+    };
+    names.iter().map(entry).collect()
 }
 
 /// This library's dynamic symbol table, as the loader uses it.
