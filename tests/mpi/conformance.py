@@ -178,6 +178,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="2 ranks, without the modules that take longest")
     parser.add_argument("--stack", action="append", help="only this MPI (may be repeated)")
     parser.add_argument("--np", type=int, action="append", help="only this number of ranks")
+    parser.add_argument("--group", choices=("suite", "spawn"),
+                        help="only tests that start no programs, or only those that do")
     parser.add_argument("--include", action="append", help="only modules that match this")
     parser.add_argument("--shuffle", default="", metavar="SEEDS",
                         help="also with ranks in random order, for each of these seeds (1,2,3)")
@@ -217,6 +219,7 @@ def main():
             else:
                 groups = [("suite", ["-e", DYNAMIC, *left_out]),
                           ("spawn", ["-i", DYNAMIC, *left_out])]
+                groups = [group for group in groups if args.group in (None, group[0])]
             for np in args.np or ((2,) if args.quick else (2, 4)):
                 for name, selection in groups:
                     directory = os.path.join(work, f"{stack.name}-{np}-{name}")
