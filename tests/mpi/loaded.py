@@ -1,4 +1,5 @@
-"""Programs that load their MPI library by themselves (mpi4py), started with `rankweave run`.
+"""Programs that load their MPI library by themselves (mpi4py), started with `rankweave run`, and programs
+that load a part of it late.
 
 The command finds out which MPI library it will be and tells the preloaded library, which then wraps
 exactly what that one has: newer functions are counted, and the ranks can be reordered. Without the
@@ -15,7 +16,39 @@ NP = 4
 PYTHON = os.path.join(stacks.CACHE, "mpi4py", "bin", "python")
 
 
+def late(tool, results, stack, work):
+    """A program in C that loads the MPI library's Fortran functions, which it was not linked with: calls
+    through them pass by unseen, so that its ranks are left alone. Any other library changes nothing."""
+    fortran = [file for file in stack.libraries()[1:] if os.path.exists(file)]
+    problem = stack.build("late_library.c")
+    if problem:
+        results.add(f"{stack.name} compiles late_library.c", [problem])
+        return
+    for file in [*fortran, "libz.so.1", None]:
+        store = os.path.join(work, f"late-{stack.name}-{file and os.path.basename(file)}")
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_SPILL": work,
+                    "RANKWEAVE_MODE": "shuffle", "RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"}
+        command = stack.launch(NP, settings, [stack.program("late_library.c"), *([file] if file else [])])
+        outcome = stacks.execute(command, stack.environment())
+        outcome.command = shlex.join(command)
+        problems = []
+        if (outcome.code, outcome.out) != (0, "ok late_library\n"):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}")
+        said = outcome.err.strip()
+        if ("pass by unseen" in said) != (file in fortran) or (said and file not in fortran):
+            problems.append(f"standard error: {said[:300]!r}")
+        path = tool.stored(store)
+        facts = tool.facts(path) if path else {}
+        if facts.get("reordered") is not (file not in fortran):
+            problems.append(f"reordered: {facts.get('reordered')!r}: {facts.get('decision')!r}")
+        elif path:
+            text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 100, 10))
+            problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} loads {file and os.path.basename(file)} late", problems, outcome)
+
+
 def programs(tool, results, stack, work):
+    late(tool, results, stack, work)
     if stack.name not in ("openmpi4", "openmpi5", "mpich5"):
         return
     if not os.path.exists(PYTHON):

@@ -22,6 +22,37 @@ TOPOLOGY = {"RANKWEAVE_TOPOLOGY": "tree:3:2@1:10", "RANKWEAVE_SLOTS": "0,3,1,4,2
 CLOCK = re.compile(r"rankweave: \S+: start took [0-9.]+ ms: .*kept order ([0-9.]+)")
 
 
+def bound(tool, results, stack, directory, ring):
+    """Neighbours in a ring that are bound to different processors come together."""
+    store = os.path.join(directory, "bound")
+    processors = sorted(os.sched_getaffinity(0))[:2]
+    place = (f"p={processors[0]}; [ $((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % 2)) = 0 ] || "
+             f'p={processors[1]}; exec taskset -c $p "$@"')
+    for name, variables in (("record", {}), ("reorder", {}), ("reorder", {"INJECT": "unasked"})):
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_FIX": "0",
+                    "RANKWEAVE_SPILL": directory, "RANKWEAVE_MODE": name,
+                    **{f"RANKWEAVE_{key}": value for key, value in variables.items()}}
+        command = stack.launch(NP, settings, ["sh", "-c", place, "sh", *ring])
+        outcome = stacks.execute(command, stack.environment(), 120)
+        outcome.command = shlex.join(command)
+        problems = []
+        if outcome.timed_out or outcome.code != 0 or outcome.out != "ok send\n" or outcome.err.strip():
+            problems.append(f"exit code {outcome.code}, {outcome.out[:200]!r}, {outcome.err[:300]!r}")
+        path = tool.stored(store)
+        facts = tool.facts(path) if path else {}
+        if facts.get("reordered") is not (name == "reorder"):
+            problems.append(f"reordered: {facts.get('reordered')!r}: {facts.get('decision')!r}")
+        order = facts.get("process_of_task") or list(range(NP))
+        apart = sum(order[t] % 2 != order[(t + 1) % NP] % 2 for t in range(NP))
+        if apart != (NP if name == "record" else 2):
+            problems.append(f"{apart} pairs of neighbours on different processors: {order}")
+        # The places are the same, whichever way they come.
+        if ("as found in an earlier launch" in str(facts.get("decision"))) != ("INJECT" in variables):
+            problems.append(f"decision: {facts.get('decision')!r}")
+        results.add(f"{stack.name} -n {NP} bound to two processors, {name} {variables}", problems,
+                    outcome)
+
+
 def run(tool, results, stack, work, full):
     # On the other MPIs, what differs between MPIs.
     full = full or stack.name == "openmpi4"
@@ -88,6 +119,22 @@ def run(tool, results, stack, work, full):
                   lines=1, word="left as the launcher put them" if alone else "had no answer")
     if os.path.isdir(orders) and os.listdir(orders):
         results.add(f"{stack.name} orders with a share left out", ["they were kept"])
+
+    # As in a job of thousands: rank 0 asks for the places when it needs them.
+    for searchers in (1, 2):
+        outcome = launch(searchers=searchers, seed=90 + searchers, inject="unasked", verbose=2)
+        clock = CLOCK.search(outcome.err)
+        problems = []
+        if outcome.code != 0 or outcome.out != "ok send\n" or decision()[0] is not True:
+            problems.append(f"code {outcome.code}, {outcome.out!r}, {decision()}")
+        # Where the processes say so unasked, the places are known before.
+        if not clock or clock[0].find(" places ") < clock[0].find(" own communicator "):
+            problems.append(f"places were not asked for: {outcome.err[:500]!r}")
+        results.add(f"{stack.name} -n {NP} places asked for, {searchers} searching", problems, outcome)
+    shutil.rmtree(orders, ignore_errors=True)
+
+    if shutil.which("taskset") and len(os.sched_getaffinity(0)) > 1:
+        bound(tool, results, stack, directory, ring)
 
     # The same answer whoever searches first, and the next launch finds it.
     outcome = launch(searchers=2, verbose=2)

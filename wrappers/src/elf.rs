@@ -103,6 +103,30 @@ pub fn defined(names: &[&CStr], until: Option<usize>) -> Vec<bool> {
     defined
 }
 
+/// The mapped objects that define any of these names, of those that are `wanted`: all by the address of
+/// their headers, which differs between objects (where they start need not).
+pub fn with_any(names: &[&CStr], wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+    let hashes: Vec<u32> = names.iter().map(|name| gnu_hash(name.to_bytes())).collect();
+    let mut found = Vec::new();
+    for_each_object(|info| {
+        let headers = info.dlpi_phdr as usize;
+        // SAFETY: a mapped object, which stays so during the visit.
+        unsafe {
+            if wanted(headers)
+                && let Some(object) = Object::of(info)
+            {
+                let filter = object.filter();
+                let mut pairs = names.iter().zip(&hashes);
+                if pairs.any(|(name, &hash)| filter.may_have(hash) && object.defines(name, hash)) {
+                    found.push(headers);
+                }
+            }
+        }
+        true
+    });
+    found
+}
+
 /// Calls `found` with the number of each name that is defined and the object that does so.
 fn look_up(names: &[&CStr], until: Option<usize>, mut found: impl FnMut(usize, &Object)) {
     let mut missing: Vec<(u32, u32)> =
@@ -524,6 +548,14 @@ mod tests {
         });
         assert!(names.iter().any(|n| n.as_c_str() == c"malloc"), "{names:?}");
         assert!(symbols.iter().any(|n| n.as_c_str() == c"printf"));
+    }
+
+    #[test]
+    fn objects_with_any_of_some_names() {
+        let with = with_any(&[c"no_such_function", c"qsort"], |_| true);
+        assert!(!with.is_empty());
+        assert!(with_any(&[c"no_such_function"], |_| true).is_empty());
+        assert!(with_any(&[c"qsort"], |object| !with.contains(&object)).is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use crate::abi::Abi;
 use crate::pmpi::pmpi;
+use crate::turns;
 use libc::c_int;
 use rw::store::Launch;
 use std::marker::PhantomData;
@@ -55,24 +56,20 @@ impl<A: Abi> Private<A> {
     }
 
     /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
+    ///
+    /// Through rank 0: in an MPI_Iallgather of Open MPI each process sends to each.
     pub fn everybodys(&self, mine: u64) -> Option<Vec<u64>> {
-        Some(self.all_numbers([mine])?.into_iter().map(|[number]| number).collect())
+        let all = self.gather(mine.to_le_bytes()).unwrap_or_default();
+        let mut bytes = all.as_flattened().to_vec();
+        let told = self.broadcast(&mut bytes) && bytes.len() == 8 * self.size;
+        let (numbers, _) = bytes.as_chunks();
+        told.then(|| numbers.iter().map(|&number| u64::from_le_bytes(number)).collect())
     }
 
-    /// `N` numbers of each process, by rank; `None` after an MPI error.
-    pub fn all_numbers<const N: usize>(&self, mine: [u64; N]) -> Option<Vec<[u64; N]>> {
-        let mut request = A::request_null();
-        let mut all = vec![[0u64; N]; self.size];
-        let bytes = size_of_val(&mine) as c_int;
-        // SAFETY: buffers of this length that stay until the request is done; all processes call
-        // this together.
-        let code = unsafe {
-            let (sent, received) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
-            let byte = A::byte();
-            let (comm, request) = (self.comm, &raw mut request);
-            pmpi::<A>().iallgather(sent, bytes, byte, received, bytes, byte, comm, request)
-        };
-        self.done(code, request).then_some(all)
+    /// Brings `N` bytes of each process to rank 0: all of them there, by rank, and none elsewhere;
+    /// `None` after an MPI error.
+    pub fn gather<const N: usize>(&self, mine: [u8; N]) -> Option<Vec<[u8; N]>> {
+        Gathering::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
     }
 
     /// Sends a few bytes to a process that [`Self::take`]s them; `false` after an MPI error.
@@ -230,6 +227,48 @@ impl<A: Abi> Private<A> {
     }
 }
 
+/// Bytes of all processes of a communicator on their way to its rank 0. What is dropped on the way leaves
+/// its buffers to MPI, which may write to them at any time.
+#[derive(Debug)]
+#[must_use]
+pub struct Gathering<A: Abi, const N: usize> {
+    code: c_int,
+    request: A::Request,
+    mine: *mut [u8; N],
+    all: *mut [[u8; N]],
+}
+
+impl<A: Abi, const N: usize> Gathering<A, N> {
+    /// Sends `mine`; collective over `comm`.
+    pub fn begin(comm: A::Comm, rank: usize, size: usize, mine: [u8; N]) -> Self {
+        let mut request = A::request_null();
+        let mine = Box::into_raw(Box::new(mine));
+        let all = vec![[0; N]; if rank == 0 { size } else { 0 }];
+        let all = Box::into_raw(all.into_boxed_slice());
+        // SAFETY: buffers of this length that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let (byte, bytes) = (A::byte(), N as c_int);
+            let (mpi, request) = (pmpi::<A>(), &raw mut request);
+            mpi.igather(mine.cast(), bytes, byte, all.cast(), bytes, byte, 0, comm, request)
+        };
+        Gathering { code, request, mine, all }
+    }
+
+    /// Waits for the bytes: all of them on rank 0, by rank, and none elsewhere. `None` after an MPI
+    /// error, or if they are not there within `patience`.
+    pub fn end(mut self, patience: Option<Duration>) -> Option<Vec<[u8; N]>> {
+        if self.code != 0 || !wait::<A>(&mut self.request, patience) {
+            return None;
+        }
+        // SAFETY: both come from a box; the request is done, so that nobody else has them.
+        unsafe {
+            drop(Box::from_raw(self.mine));
+            Some(Box::from_raw(self.all).into_vec())
+        }
+    }
+}
+
 /// Writes the length of `data`, and what has room of it behind the length.
 fn put_first(first: &mut [u8], data: &[u8]) {
     let (length, start) = first.split_at_mut(8);
@@ -266,12 +305,38 @@ pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
     }
 }
 
+/// A duplicate of a communicator in the making. One that is dropped leaves the place of the handle to MPI.
+#[derive(Debug)]
+#[must_use]
+pub struct Duplicate<A: Abi> {
+    code: c_int,
+    request: A::Request,
+    copy: *mut A::Comm,
+}
+
+impl<A: Abi> Duplicate<A> {
+    /// Begins to make one; collective over `comm`.
+    pub fn begin(comm: A::Comm) -> Self {
+        let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
+        // SAFETY: everybody is here and does the same; the copy stays in place until the request is
+        // done.
+        let code = unsafe { pmpi::<A>().comm_idup(comm, copy, &raw mut request) };
+        Duplicate { code, request, copy }
+    }
+
+    /// Waits for it; `None` after an MPI error.
+    pub fn end(mut self) -> Option<A::Comm> {
+        if self.code != 0 || !wait::<A>(&mut self.request, None) {
+            return None;
+        }
+        // SAFETY: it comes from a box; the request is done, so that nobody else has it.
+        Some(*unsafe { Box::from_raw(self.copy) })
+    }
+}
+
 /// A duplicate of a communicator; collective over it. `None` after an MPI error.
 pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
-    let (mut copy, mut request) = (A::comm_null(), A::request_null());
-    // SAFETY: everybody is here and does the same; the copy stays in place until the request is done.
-    let code = unsafe { pmpi::<A>().comm_idup(comm, &raw mut copy, &raw mut request) };
-    (code == 0 && wait::<A>(&mut request, None)).then_some(copy)
+    Duplicate::<A>::begin(comm).end()
 }
 
 /// Waits for a request; `false` if it failed, or is not done within `patience`.
@@ -297,14 +362,7 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
         if tries.is_multiple_of(64) && patience.is_some_and(|p| started.elapsed() > p) {
             return false;
         }
-        // SAFETY: no preconditions.
-        unsafe {
-            if tries < 200 {
-                libc::sched_yield();
-            } else {
-                libc::usleep(100);
-            }
-        }
+        turns::pause(tries);
     }
 }
 

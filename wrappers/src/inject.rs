@@ -1,9 +1,10 @@
 //! Trouble made on purpose, for tests of what happens then: `RANKWEAVE_INJECT`.
 //!
 //! A list of words, each the name of a trouble, or `leader-` and its name: the first kind happens in
-//! the process of rank 0, the other in the others that search or place. All of them can only have an
-//! order given up, which must leave the job as the launcher started it; none acts anywhere else, so
-//! that a value left behind in a job script costs an order and not the job.
+//! the process of rank 0, the other in the others that search or place. These can only have an order given
+//! up, which must leave the job as the launcher started it; none acts anywhere else, so that a value left
+//! behind in a job script costs an order and not the job. One more word, `unasked`, is no trouble: rank 0
+//! forgets where the processes said they are and asks, as in jobs of thousands, where none says so unasked.
 
 use std::sync::OnceLock;
 
@@ -41,11 +42,20 @@ impl Trouble {
     }
 }
 
+/// What the variable says.
+fn list() -> Option<&'static str> {
+    static LIST: OnceLock<Option<String>> = OnceLock::new();
+    LIST.get_or_init(|| std::env::var("RANKWEAVE_INJECT").ok()).as_deref()
+}
+
 /// The trouble this process is to have when it searches.
 pub fn trouble(rank: usize) -> Option<Trouble> {
-    static LIST: OnceLock<Option<String>> = OnceLock::new();
-    let list = LIST.get_or_init(|| std::env::var("RANKWEAVE_INJECT").ok());
-    Trouble::of(list.as_deref()?, rank == 0)
+    Trouble::of(list()?, rank == 0)
+}
+
+/// Whether rank 0 is to ask for the places again.
+pub fn asks_again() -> bool {
+    list().is_some_and(|list| list.split(',').any(|word| word.trim() == "unasked"))
 }
 
 #[cfg(test)]

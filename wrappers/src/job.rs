@@ -6,14 +6,16 @@
 //! without it.
 
 use crate::abi::{Abi, Handle};
+use crate::agreement::Agreement;
 use crate::clock::Clock;
-use crate::gather::{self, Private};
-use crate::places::{self, Places};
+use crate::gather::{self, Duplicate, Gathering, Private};
+use crate::order::{self, Leader, Word};
+use crate::places::{self, Nodes, Places, SPOT, Spot, Spots};
 use crate::plan::{self, Plan};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, datatypes, inside, launcher_rank, library, message, order,
+    attribute, comms, config, counters, datatypes, inject, inside, launcher_rank, library, message,
     record, rerank, slots, stdin, times, turns, world,
 };
 use libc::{c_char, c_int, c_void};
@@ -22,7 +24,7 @@ use rw::decide::mixed::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::options::{Mode, Settings};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// A job between start and finish.
 #[derive(Debug)]
@@ -48,6 +50,8 @@ static JOB: Mutex<Option<Job>> = Mutex::new(None);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The same at the end of a job whose start was not seen.
 const PATIENCE_AT_END: Duration = Duration::from_secs(10);
+/// Up to how many processes all tell rank 0 at once where they are, asked or not.
+const AHEAD: usize = 4096;
 
 /// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
 pub fn init_seen() {
@@ -180,7 +184,25 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         }
     }
     let mut clock = Clock::new();
-    let Some(agreed) = Agreement::reach::<A>(all, off, PATIENCE) else {
+    let mut rank = 0;
+    // SAFETY: as above.
+    if unsafe { pmpi::<A>().comm_rank(all, &raw mut rank) } != 0 {
+        return None;
+    }
+    // Of a session's processes the first is not the first of their communicator.
+    let (size, rank) = (size as usize, session_rank.unwrap_or(rank) as usize);
+    // Along with the first step, because every step costs a turn of all processes where these outnumber
+    // the processors.
+    let ahead = session_rank.is_none() && size <= AHEAD;
+    let mine = ahead.then(|| Spot::mine().to_bytes());
+    let spots = mine.map(|mine| Gathering::<A, SPOT>::begin(all, rank, size, mine));
+    let agreed = Agreement::reach::<A>(all, off, PATIENCE);
+    let spots = agreed.as_ref().zip(spots).and_then(|(agreed, spots)| {
+        // Who came late may be alone.
+        spots.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Spots::from_bytes(&all))
+    });
+    let spots = spots.filter(|_| !inject::asks_again());
+    let Some(agreed) = agreed else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
              try: install it on every node, or start the job with `rankweave run`",
@@ -196,41 +218,41 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         one_program: agreed.one_program,
         spawned: !sessions && has_parent::<A>(),
     };
-    let comm = match session_rank {
-        None => gather::duplicate::<A>(all)?,
-        Some(rank) => {
+    // In the making while rank 0 looks at the store.
+    let own = session_rank.is_none().then(|| Duplicate::<A>::begin(all));
+
+    let mut keeper = None;
+    let mut plan = Plan::default();
+    if rank == 0
+        && let Some((made, kept)) = guarded(|| Some(planned::<A>(settings, size, alike)))
+    {
+        plan = made;
+        plan.job = kept.job(&plan, size);
+        keeper = Some(kept);
+    }
+    clock.step("plan");
+    let mut leader = keeper.as_mut().map(|keeper| Leader::new(keeper, settings, &mut clock));
+    let mut word = Word::Where;
+    if let (plan::Mode::Reorder, Some(leader), Some(spots)) = (plan.mode, leader.as_mut(), &spots) {
+        word = guarded(|| Some(leader.word(spots))).unwrap_or(Word::Order(Vec::new()));
+    }
+    let comm = match (own, session_rank) {
+        (Some(own), _) => own.end()?,
+        (None, rank) => {
             let mut comm = A::comm_null();
             // SAFETY: everybody is here and does the same.
-            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank, &raw mut comm) };
+            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank.unwrap_or(0), &raw mut comm) };
             (code == 0).then_some(comm)?
         }
     };
     let job = Private::<A>::new(comm)?;
-
-    clock.step("own communicator");
-
-    let mut keeper = None;
-    let mut bytes = Vec::new();
-    if job.rank == 0 {
-        if let Some(name) = crate::visible::excess() {
-            message::line(&format!(
-                "the program sees {name}, which its MPI library does not have: it loaded another \
-                 MPI library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
-            ));
-        }
-        let version = library_version::<A>();
-        if let Some((mut plan, kept)) =
-            guarded(|| Some(plan::make(settings, job.size, &version, alike)))
-        {
-            plan.job = kept.job(&plan, job.size);
-            bytes = gather::encode(&plan).unwrap_or_default();
-            keeper = Some(kept);
-        }
+    if let Some(leader) = &mut leader {
+        leader.clock.step("own communicator");
     }
-    clock.step("plan");
+    let mut bytes = gather::encode(&(plan, word)).unwrap_or_default();
     let told = job.broadcast(&mut bytes);
-    clock.step("telling it");
-    let mut plan: Plan = gather::decode(&bytes).filter(|_| told).unwrap_or_default();
+    let heard = gather::decode::<(Plan, Word)>(&bytes).filter(|_| told);
+    let (mut plan, word) = heard.unwrap_or((Plan::default(), Word::Where));
     if plan.mode == plan::Mode::Off {
         crate::special::free::<A>(comm);
         return None;
@@ -244,15 +266,11 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         key: plan.job.key.clone(),
     };
     rerank::begin(facts, plan.asked);
-
-    let mut places = None;
     if plan.mode == plan::Mode::Reorder {
-        places = places::discover(&job);
-        clock.step("places");
-        plan.process_of_task =
-            order::find(&job, keeper.as_mut(), settings, places.as_ref(), &mut clock);
-        clock.step("telling it");
+        plan.process_of_task = order::find(&job, word, leader.as_mut());
     }
+    let places = leader.and_then(|leader| leader.places);
+    clock.step("telling it");
     let replaced = replace_world::<A>(&job, &mut plan);
     clock.step("new world");
 
@@ -279,64 +297,23 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     Some(())
 }
 
+/// What rank 0 decides that this launch does.
+fn planned<A: Abi>(settings: &Settings, size: usize, alike: plan::Alike) -> (Plan, plan::Keeper) {
+    if let Some(name) = crate::visible::excess() {
+        message::line(&format!(
+            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
+             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+        ));
+    }
+    plan::make(settings, size, &library_version::<A>(), alike)
+}
+
 /// Whether another MPI program started this one (MPI_Comm_spawn).
 fn has_parent<A: Abi>() -> bool {
     let mut parent = A::comm_null();
     // SAFETY: MPI is initialised; the handle is written in place and stays the program's own.
     let code = unsafe { pmpi::<A>().comm_get_parent(&raw mut parent) };
     code == 0 && parent != A::comm_null()
-}
-
-/// What all processes find out together before anything else.
-#[derive(Debug)]
-struct Agreement {
-    /// Somebody was told to do nothing, or came so late that others may have given up.
-    off: bool,
-    /// Everybody sees all calls of the program.
-    complete: bool,
-    /// Everybody runs the same program with the same arguments.
-    one_program: bool,
-}
-
-impl Agreement {
-    /// Asks everybody; `None` if not all answer within `patience`: then some do not have the
-    /// library, and waiting on would hang the job.
-    ///
-    /// One nonblocking maximum over all processes. Of values that must agree the complement goes
-    /// along: they do if the largest value and the largest complement belong together.
-    fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
-        let now =
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let program = plan::program_hash();
-        let incomplete = !crate::visible::complete();
-        let mine =
-            Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
-        let all = Box::leak(Box::new([0u64; 6]));
-        let mut request = A::request_null();
-        let mpi = pmpi::<A>();
-        // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this
-        // function.
-        unsafe {
-            let code = mpi.iallreduce(
-                mine.as_ptr().cast(),
-                all.as_mut_ptr().cast(),
-                mine.len() as c_int,
-                A::uint64(),
-                A::op_max(),
-                all_of,
-                &raw mut request,
-            );
-            if code != 0 || !gather::wait::<A>(&mut request, Some(patience)) {
-                return None;
-            }
-        }
-        let skew = all[0].saturating_sub(!all[1]);
-        Some(Agreement {
-            off: all[4] != 0 || skew > patience.as_secs() / 2,
-            complete: all[5] == 0,
-            one_program: all[2] == !all[3],
-        })
-    }
 }
 
 /// Makes the reordered world, if the plan has one. All processes take the same way through this.
@@ -463,6 +440,13 @@ enum News {
     LookRound,
 }
 
+/// Finds the places together, when rank 0 knows who is on which node.
+fn look_round<A: Abi>(private: &Private<A>, nodes: Option<Nodes>) -> Option<Places> {
+    let mut bytes = nodes.and_then(|nodes| gather::encode(&nodes)).unwrap_or_default();
+    let told = private.broadcast(&mut bytes);
+    places::look_round(private, &gather::decode(&bytes).filter(|_| told)?)
+}
+
 fn finish<A: Abi>() -> Option<()> {
     let mut job = JOB.lock().take()?;
     let wall = job.started.elapsed();
@@ -530,10 +514,11 @@ fn finish<A: Abi>() -> Option<()> {
     });
     let mut news = [News::NotStored as u8];
     if private.rank == 0 && placeless && whole {
-        job.places = if spots.need_topology() {
+        let nodes = spots.nodes();
+        job.places = if nodes.need_topology() {
             news = [News::LookRound as u8];
             private.tell(&mut news);
-            places::discover(&private)
+            look_round(&private, Some(nodes))
         } else {
             guarded(|| Some(spots.places()))
         };
@@ -551,7 +536,7 @@ fn finish<A: Abi>() -> Option<()> {
     }
     let mut told = private.tell(&mut news);
     if private.rank != 0 && told && news == [News::LookRound as u8] {
-        places::discover(&private);
+        look_round(&private, None);
         told = private.tell(&mut news);
     }
     if told && news == [News::Stored as u8] {

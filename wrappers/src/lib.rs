@@ -13,6 +13,7 @@
 #![allow(clippy::too_many_arguments)]
 
 mod abi;
+mod agreement;
 mod api;
 mod attribute;
 mod bounded;

@@ -10,7 +10,7 @@ use crate::bounded::Failure;
 use crate::clock::Clock;
 use crate::gather::{self, Private};
 use crate::message;
-use crate::places::Places;
+use crate::places::{self, Nodes, Places, Spots};
 use crate::plan::Keeper;
 use crate::portfolio::{self, Call};
 use crate::record::guarded;
@@ -50,10 +50,14 @@ pub struct Question {
 
 /// What rank 0 tells the others.
 #[derive(Debug, Serialize, Deserialize)]
-enum Word {
+pub enum Word {
     /// Process of each task; empty to leave all as they are.
     Order(Vec<u32>),
-    /// Help to find one.
+    /// Say where you are.
+    Where,
+    /// Find out with the others of your node where all of you are in it.
+    LookRound(Nodes),
+    /// Help to find an order.
     Search(Call),
 }
 
@@ -71,62 +75,104 @@ struct Shared {
     asked: KeptOrder,
 }
 
-/// The process of each task in this launch; empty to leave all as they are. Collective over `job`;
-/// rank 0 has a `keeper`.
-pub fn find<A: Abi>(
-    job: &Private<A>,
-    keeper: Option<&mut Keeper>,
-    settings: &Settings,
-    places: Option<&Places>,
-    clock: &mut Clock,
-) -> Vec<u32> {
-    let Some(keeper) = keeper else {
-        return hear(job);
-    };
-    let stage = guarded(|| Some(begin(keeper, settings, places, clock)));
-    let stage = stage.unwrap_or(Stage::Done(Vec::new()));
-    match stage {
-        Stage::Done(order) => say(job, order),
-        Stage::Shared(shared) => {
-            let Shared { question, call, network, asked } = *shared;
-            let mut word = gather::encode(&Word::Search(call.clone())).unwrap_or_default();
-            if !job.broadcast(&mut word) {
-                return Vec::new();
-            }
-            let (topology, slots) = (question.topology.as_ref(), &question.slots);
-            let order = guarded(|| {
-                let answer = portfolio::lead(job, &call, network.clone(), topology, slots);
-                clock.step("search");
-                Some(conclude(keeper, &question, network.graph(), answer, asked))
-            });
-            say(job, order.unwrap_or_default())
+/// Rank 0, which alone knows what is asked.
+pub struct Leader<'a> {
+    keeper: &'a mut Keeper,
+    settings: &'a Settings,
+    /// Of the job's start.
+    pub clock: &'a mut Clock,
+    /// Where the processes are, once that is known.
+    pub places: Option<Places>,
+    shared: Option<Shared>,
+}
+
+impl<'a> Leader<'a> {
+    /// Knows nothing of the places yet.
+    pub fn new(keeper: &'a mut Keeper, settings: &'a Settings, clock: &'a mut Clock) -> Self {
+        Leader { keeper, settings, clock, places: None, shared: None }
+    }
+
+    /// The first word, given what the processes know of their places.
+    pub fn word(&mut self, spots: &Spots) -> Word {
+        let nodes = spots.nodes();
+        if nodes.need_topology() {
+            return Word::LookRound(nodes);
         }
+        self.places = guarded(|| Some(spots.places()));
+        self.clock.step("places");
+        self.decide()
+    }
+
+    /// An order, or a call for help to find one.
+    fn decide(&mut self) -> Word {
+        let places = self.places.as_ref();
+        let stage = guarded(|| Some(begin(self.keeper, self.settings, places, self.clock)));
+        match stage.unwrap_or(Stage::Done(Vec::new())) {
+            Stage::Done(order) => Word::Order(order),
+            Stage::Shared(shared) => {
+                let call = shared.call.clone();
+                self.shared = Some(*shared);
+                Word::Search(call)
+            }
+        }
+    }
+
+    /// The order that comes of the search that was called for.
+    fn lead<A: Abi>(&mut self, job: &Private<A>) -> Vec<u32> {
+        let Some(Shared { question, call, network, asked }) = self.shared.take() else {
+            return Vec::new();
+        };
+        let (topology, slots) = (question.topology.as_ref(), &question.slots);
+        let order = guarded(|| {
+            let answer = portfolio::lead(job, &call, network.clone(), topology, slots);
+            self.clock.step("search");
+            Some(conclude(self.keeper, &question, network.graph(), answer, asked))
+        });
+        order.unwrap_or_default()
     }
 }
 
-/// What the others do.
-fn hear<A: Abi>(job: &Private<A>) -> Vec<u32> {
-    // Twice at most: a call for help is followed by an order.
-    for _ in 0..2 {
-        let mut bytes = Vec::new();
+/// The process of each task in this launch; empty to leave all as they are. Collective over `job`,
+/// whose processes have heard the first `word`.
+pub fn find<A: Abi>(job: &Private<A>, word: Word, mut leader: Option<&mut Leader>) -> Vec<u32> {
+    let mut word = word;
+    // Each kind of word comes once at most, an order last.
+    for _ in 0..4 {
+        let next = match word {
+            Word::Order(order) => return order,
+            Word::Where => {
+                let spots = Spots::gather(job);
+                leader.as_mut().and_then(|leader| {
+                    guarded(|| match spots {
+                        Some(spots) => Some(leader.word(&spots)),
+                        None => Some(leader.decide()),
+                    })
+                })
+            }
+            Word::LookRound(nodes) => {
+                let places = places::look_round(job, &nodes);
+                leader.as_mut().map(|leader| {
+                    leader.places = places;
+                    leader.clock.step("places");
+                    leader.decide()
+                })
+            }
+            Word::Search(call) => match leader.as_mut() {
+                Some(leader) => Some(Word::Order(leader.lead(job))),
+                None => {
+                    portfolio::help(job, &call);
+                    None
+                }
+            },
+        };
+        let mut bytes = next.and_then(|word| gather::encode(&word)).unwrap_or_default();
         let told = job.broadcast(&mut bytes);
-        match gather::decode::<Word>(&bytes).filter(|_| told) {
-            Some(Word::Search(call)) => portfolio::help(job, &call),
-            Some(Word::Order(order)) => return order,
+        match gather::decode(&bytes).filter(|_| told) {
+            Some(next) => word = next,
             None => return Vec::new(),
         }
     }
     Vec::new()
-}
-
-fn say<A: Abi>(job: &Private<A>, order: Vec<u32>) -> Vec<u32> {
-    let word = Word::Order(order);
-    let mut bytes = gather::encode(&word).unwrap_or_default();
-    let told = job.broadcast(&mut bytes);
-    match word {
-        Word::Order(order) if told && !bytes.is_empty() => order,
-        _ => Vec::new(),
-    }
 }
 
 /// Looks for a kept order, or searches, or finds that others are needed for that.

@@ -31,15 +31,41 @@ struct Node {
 pub struct Spot {
     /// A number that the processes of a node have in common, and no others.
     node: u64,
+    /// A number for the PUs it may run on.
+    pus: u64,
     name: String,
-    /// The PUs it may run on, as words of a bit mask.
-    pus: Vec<u64>,
 }
+
+/// Bytes of a spot where all are of one length: two numbers, and the longest name of a node.
+pub const SPOT: usize = 16 + 64;
 
 impl Spot {
     /// This process's own.
     pub fn mine() -> Spot {
-        Spot { node: node_identity(), name: host_name(), pus: affinity() }
+        Spot {
+            node: node_identity(),
+            pus: hash_of(affinity().into_iter().flat_map(u64::to_le_bytes)),
+            name: host_name(),
+        }
+    }
+
+    /// As many bytes for every spot.
+    pub fn to_bytes(&self) -> [u8; SPOT] {
+        let mut bytes = [0; SPOT];
+        bytes[..8].copy_from_slice(&self.node.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.pus.to_le_bytes());
+        let name = &self.name.as_bytes()[..self.name.len().min(SPOT - 16)];
+        bytes[16..16 + name.len()].copy_from_slice(name);
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] made of one.
+    fn from_bytes(bytes: &[u8; SPOT]) -> Spot {
+        let number = |at: usize| {
+            bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+        };
+        let name = bytes[16..].split(|&byte| byte == 0).next().unwrap_or_default();
+        Spot { node: number(0), pus: number(8), name: String::from_utf8_lossy(name).into_owned() }
     }
 }
 
@@ -56,35 +82,45 @@ pub struct Spots {
 impl Spots {
     /// The next process's spot.
     pub fn add(&mut self, spot: Spot) {
-        self.all.push([spot.node, hash_of(&spot.pus)]);
+        self.all.push([spot.node, spot.pus]);
         if self.known.insert(spot.node) {
             self.names.push(spot.name);
         }
     }
 
-    /// Whether the places inside nodes can only be told by [`discover`].
-    pub fn need_topology(&self) -> bool {
-        Nodes::new(&self.all).differs.contains(&true)
+    /// Brings everybody's spot to rank 0, whose answer is not empty; collective over `job`. `None`
+    /// after an MPI error.
+    pub fn gather<A: Abi>(job: &Private<A>) -> Option<Spots> {
+        Some(Spots::from_bytes(&job.gather(Spot::mine().to_bytes())?))
+    }
+
+    /// From every process's [`Spot::to_bytes`].
+    pub fn from_bytes(all: &[[u8; SPOT]]) -> Spots {
+        let mut spots = Spots::default();
+        all.iter().for_each(|bytes| spots.add(Spot::from_bytes(bytes)));
+        spots
+    }
+
+    /// Who is on which node.
+    pub fn nodes(&self) -> Nodes {
+        Nodes::new(&self.all)
     }
 
     /// The places where all processes of a node may run on the same PUs.
     pub fn places(&self) -> Places {
         let named = |name: &String| Node { name: name.clone(), ..Node::default() };
         let described: Vec<Node> = self.names.iter().map(named).collect();
-        assemble(&Nodes::new(&self.all), &described)
+        assemble(&self.nodes(), &described)
     }
 }
 
-/// Finds the places; collective over `job`. On rank 0 the places, elsewhere `None`.
+/// Finds the places, given who is on which node; collective over `job`. On rank 0 the places, elsewhere
+/// `None`.
 ///
-/// One step of all processes, which is what costs time where these outnumber the processors: all learn
-/// who is on which node and whether the processes of a node may run on the same PUs. The rest is a word
-/// from the first process of each node to rank 0, for which only where processes are bound to different
-/// PUs it asks the others of its node.
-pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
+/// A word from the first process of each node to rank 0, for which only where processes are bound to
+/// different PUs it asks the others of its node.
+pub fn look_round<A: Abi>(job: &Private<A>, nodes: &Nodes) -> Option<Places> {
     let affinity = affinity();
-    let all = job.all_numbers([node_identity(), hash_of(&affinity)])?;
-    let nodes = Nodes::new(&all);
     let own = nodes.of_process.get(job.rank).copied()?;
     let members = nodes.members(own);
     let first = *members.first()?;
@@ -99,7 +135,7 @@ pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
         }
         return None;
     }
-    let node = look_round(job, &members, bound, affinity);
+    let node = inside(job, &members, bound, affinity);
     if job.rank != 0 {
         job.post(0, &crate::gather::encode(&node).unwrap_or_default());
         return None;
@@ -109,23 +145,25 @@ pub fn discover<A: Abi>(job: &Private<A>) -> Option<Places> {
         let bytes = job.receive(leader).unwrap_or_default();
         described.push(crate::gather::decode(&bytes).unwrap_or_default());
     }
-    crate::record::guarded(|| Some(assemble(&nodes, &described)))
+    crate::record::guarded(|| Some(assemble(nodes, &described)))
 }
 
 /// True in one process of each node; collective over `job`.
 pub fn leads_node<A: Abi>(job: &Private<A>) -> bool {
-    let Some(all) = job.all_numbers([node_identity(), 0]) else { return true };
-    let nodes = Nodes::new(&all);
-    nodes.first.contains(&(job.rank as u32))
+    let first = Spots::gather(job).map(|spots| spots.nodes().first).unwrap_or_default();
+    let mut bytes = crate::gather::encode(&first).unwrap_or_default();
+    let told = job.broadcast(&mut bytes);
+    let first = crate::gather::decode::<Vec<u32>>(&bytes).filter(|_| told).unwrap_or_default();
+    first.is_empty() || first.contains(&(job.rank as u32))
 }
 
-/// Who is on which node, which every process knows. Nodes are numbered by first appearance.
+/// Who is on which node. Nodes are numbered by first appearance.
 ///
 /// A node is a running kernel and the name it goes by. MPI_Comm_split_type would tell the same, in
 /// blocking steps: where an MPI library spins and processes outnumber processors it takes a hundred
 /// times as long as the rest of the library's work.
-#[derive(Debug, Default)]
-struct Nodes {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Nodes {
     of_process: Vec<u32>,
     /// The first process of each node.
     first: Vec<u32>,
@@ -134,6 +172,11 @@ struct Nodes {
 }
 
 impl Nodes {
+    /// Whether the places inside nodes can only be told by [`look_round`].
+    pub fn need_topology(&self) -> bool {
+        self.differs.contains(&true)
+    }
+
     /// From the node and the PUs of each process.
     fn new(all: &[[u64; 2]]) -> Nodes {
         let mut number = std::collections::HashMap::new();
@@ -157,8 +200,7 @@ impl Nodes {
 }
 
 /// FNV-1a, 64 bits.
-fn hash_of(words: &[u64]) -> u64 {
-    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+fn hash_of(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -168,14 +210,11 @@ fn hash_of(words: &[u64]) -> u64 {
 pub fn node_identity() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let name = host_name();
-    // FNV-1a, 64 bits.
-    boot.iter().chain(b"/").chain(name.as_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    hash_of(boot.into_iter().chain(*b"/").chain(name.bytes()))
 }
 
 /// What the first process of a node finds out about it and its `members`.
-fn look_round<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
+fn inside<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
     if !bound {
         // All may run on the same PUs: nothing below the node tells them apart.
         let paths = members.iter().map(|&rank| (rank, Vec::new())).collect();
@@ -304,7 +343,7 @@ mod tests {
     }
 
     fn spot(node: u64, pus: u64) -> Spot {
-        Spot { node, name: format!("node{node}"), pus: vec![pus] }
+        Spot { node, pus, name: format!("node{node}") }
     }
 
     #[test]
@@ -313,7 +352,7 @@ mod tests {
         for spot in [spot(7, 3), spot(5, 15), spot(7, 3), spot(5, 15)] {
             spots.add(spot);
         }
-        assert!(!spots.need_topology(), "nodes may differ");
+        assert!(!spots.nodes().need_topology(), "nodes may differ");
         let places = spots.places();
         assert_eq!(places.node_of_process, [0, 1, 0, 1]);
         assert_eq!(places.node_names, ["node7", "node5"]);
@@ -322,11 +361,22 @@ mod tests {
     }
 
     #[test]
+    fn spots_pass_through_bytes() {
+        for name in ["", "n7", &"x".repeat(64)] {
+            let spot = Spot { node: 0x0102_0304_0506_0708, pus: u64::MAX - 5, name: name.into() };
+            assert_eq!(Spot::from_bytes(&spot.to_bytes()), spot);
+        }
+        let long = Spot { name: "y".repeat(99), ..Spot::default() };
+        assert_eq!(Spot::from_bytes(&long.to_bytes()).name, "y".repeat(64));
+        assert_ne!(Spot::mine(), Spot::default());
+    }
+
+    #[test]
     fn spots_of_bound_processes_need_the_topology() {
         let mut spots = Spots::default();
         spots.add(spot(7, 1));
-        assert!(!spots.need_topology());
+        assert!(!spots.nodes().need_topology());
         spots.add(spot(7, 2));
-        assert!(spots.need_topology());
+        assert!(spots.nodes().need_topology());
     }
 }

@@ -157,10 +157,6 @@ functions! {
         buffer: *mut c_void, count: c_int, datatype: A::Datatype, from: c_int, tag: c_int,
         comm: A::Comm, request: *mut A::Request,
     );
-    /// MPI_Iallgather.
-    iallgather = c"PMPI_Iallgather"(
-        sent: *const c_void, count: c_int, datatype: A::Datatype, received: *mut c_void,
-        each: c_int, each_type: A::Datatype, comm: A::Comm, request: *mut A::Request);
     /// MPI_Ialltoall.
     ialltoall = c"PMPI_Ialltoall"(
         sent: *const c_void, count: c_int, datatype: A::Datatype, received: *mut c_void,

@@ -17,7 +17,9 @@
 //!
 //! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
-use crate::elf::{Object, defined, definers, for_each_object, may_have_mpi, page, range_of};
+use crate::elf::{
+    Object, defined, definers, for_each_object, may_have_mpi, page, range_of, with_any,
+};
 use crate::{library, references, slots};
 use libc::c_void;
 use rw::options::{FUNCTIONS, Functions, is_c_function};
@@ -37,6 +39,11 @@ extern "C" fn at_load() {
         }
         let Some(table) = Symbols::own() else { return };
         if library::is_loaded() {
+            // The names of these are known in all their spellings.
+            let known = [library::Family::OpenMpi, library::Family::Mpich];
+            if library::get().is_some_and(|library| known.contains(&library.family)) {
+                let _ = CONSULTED.set(mapped());
+            }
             let real = slots::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
             references::take_back(&hidden);
@@ -47,6 +54,20 @@ extern "C" fn at_load() {
             table.hide(|entry| !slots::in_mpi_3_1(entry));
         }
     });
+}
+
+/// The objects that were asked for the MPI library's functions when this library was loaded: what is hidden,
+/// these do not have. They stay mapped as long as the program runs.
+static CONSULTED: OnceLock<Vec<usize>> = OnceLock::new();
+
+/// All mapped objects, by the address of their headers.
+fn mapped() -> Vec<usize> {
+    let mut objects = Vec::new();
+    for_each_object(|info| {
+        objects.push(info.dlpi_phdr as usize);
+        true
+    });
+    objects
 }
 
 /// `rankweave run` said which functions the MPI library would have.
@@ -85,20 +106,32 @@ pub fn complete() -> bool {
     if overtaken().is_some() {
         return false;
     }
-    let behind = |name: &CStr| -> Vec<String> {
+    let behind = |name: &CStr| -> Vec<CString> {
         let name = name.to_string_lossy();
-        if let Some(rest) = name.strip_prefix("MPI_") {
+        let names = if let Some(rest) = name.strip_prefix("MPI_") {
             vec![format!("PMPI_{rest}")]
         } else if let Some(rest) = name.strip_prefix("mpi_") {
             vec![format!("pmpi_{rest}"), format!("pmpir_{rest}")]
         } else {
             Vec::new()
-        }
+        };
+        names.into_iter().filter_map(|name| CString::new(name).ok()).collect()
     };
-    let real: Vec<CString> =
-        table.hidden().flat_map(behind).filter_map(|name| CString::new(name).ok()).collect();
-    let names: Vec<&CStr> = real.iter().map(CString::as_c_str).collect();
-    !defined(&names, None).contains(&true)
+    // There are thousands of names and often a hundred objects. Only those are looked at that came since
+    // and have MPI_Init, in whatever language.
+    let consulted = CONSULTED.get().map_or(&[][..], Vec::as_slice);
+    let all = (1..table.count).map(|i| table.name(i));
+    let inits = all.filter(|name| name.to_bytes().to_ascii_lowercase().starts_with(b"mpi_init"));
+    let inits: Vec<CString> = inits.flat_map(behind).collect();
+    let inits: Vec<&CStr> = inits.iter().map(CString::as_c_str).collect();
+    let unknown = |object: usize| !consulted.contains(&object);
+    let libraries = with_any(&inits, unknown);
+    if libraries.is_empty() {
+        return true;
+    }
+    let real: Vec<CString> = table.hidden().flat_map(behind).collect();
+    let real: Vec<&CStr> = real.iter().map(CString::as_c_str).collect();
+    with_any(&real, |object| libraries.contains(&object)).is_empty()
 }
 
 /// For each name whether the program, or what was loaded before this library, defines it.

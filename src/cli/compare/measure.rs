@@ -74,8 +74,7 @@ impl Measurement<'_> {
     /// A run that records; the record stays in the scratch store.
     pub(super) fn recorded(&self) -> Result<Record> {
         let outcome = self.run("record")?;
-        self.succeeded(&outcome, "the first run")?;
-        (self.tell)(&format!("warm-up, launcher's order: {:.3} s", outcome.seconds));
+        self.sample(&outcome, None, "warm-up, launcher's order")?;
         let record = self.newest()?;
         record.ok_or_else(|| {
             Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(

@@ -5,9 +5,11 @@ use super::decision::{self, Report, Weights};
 use super::{Facts, How, asked, facts};
 use crate::abi::{Abi, Handle};
 use crate::gather::{self, Private};
+use crate::order::Word;
+use crate::places::{self, Places, Spot, Spots};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
-use crate::{config, counters, message, places, world};
+use crate::{config, counters, message, world};
 use libc::c_int;
 use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
@@ -177,46 +179,63 @@ impl<A: Abi> Met<A> {
                 _ => Vec::new(),
             },
         };
-        let mine = gather::encode(&report).unwrap_or_default();
-        drop(report);
-        // Everybody has to know whether the places are to be found: the first one's word counts.
-        let mut find = [u8::from(party.facts.how == How::Map && settings.topology.is_none())];
-        if !private.tell(&mut find) {
-            find = [0];
-        }
-        let places = if find == [1] { places::discover(private) } else { None };
+        let find = party.facts.how == How::Map && settings.topology.is_none();
+        let spot = find.then(Spot::mine);
+        let mine = gather::encode(&(report, spot)).unwrap_or_default();
         let mut reports = Vec::new();
+        let mut spots = Spots::default();
         let whole = private.collect(&mine, |_, bytes| {
-            reports.extend(gather::decode::<Report>(bytes));
+            if let Some((report, spot)) = gather::decode::<(Report, Option<Spot>)>(bytes) {
+                reports.push(report);
+                spots.add(spot.unwrap_or_default());
+            }
         });
-        let mut bytes = Vec::new();
-        if private.rank == 0 && whole && reports.len() == private.size {
+        let decide = |places: Option<&Places>| {
             let order = guarded(|| {
-                let answer = decision::order(
-                    party.facts,
-                    settings,
-                    &reports,
-                    weights,
-                    vertices,
-                    places.as_ref(),
-                    grid,
-                );
+                let grid = grid.clone();
+                let facts = party.facts;
+                let answer =
+                    decision::order(facts, settings, &reports, weights, vertices, places, grid);
                 let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
                 if settings.verbose >= 2 {
                     message::line(&format!("{what} of {} processes: {reason}", private.size));
                 }
                 order
             });
-            bytes = order.unwrap_or_default().iter().flat_map(|p| p.to_le_bytes()).collect();
+            Word::Order(order.unwrap_or_default())
+        };
+        let mut word = Word::Order(Vec::new());
+        if private.rank == 0 && whole && reports.len() == private.size {
+            // Whether the places are to be found: the first one's word counts.
+            let nodes = spots.nodes();
+            word = if find && nodes.need_topology() {
+                Word::LookRound(nodes)
+            } else {
+                let places = if find { guarded(|| Some(spots.places())) } else { None };
+                decide(places.as_ref())
+            };
         }
-        let told = private.broadcast(&mut bytes);
-        let order: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(|word| word.try_into().map_or(u32::MAX, u32::from_le_bytes))
-            .collect();
-        let good = told && order.len() == private.size && is_permutation(&order);
+        let mut heard = self.hear(word);
+        if let Some(Word::LookRound(nodes)) = heard {
+            let places = places::look_round(private, &nodes);
+            // What the others would say is not heard.
+            let first = private.rank == 0;
+            heard = self.hear(if first { decide(places.as_ref()) } else { Word::Where });
+        }
+        let order = match heard {
+            Some(Word::Order(order)) => order,
+            _ => Vec::new(),
+        };
+        let good = order.len() == private.size && is_permutation(&order);
         let changes = good && (0u32..).zip(&order).any(|(i, &p)| i != p);
         self.unanimous(changes).then(|| order.into())
+    }
+
+    /// The `word` of rank 0, on all; `None` after an MPI error.
+    fn hear(&self, word: Word) -> Option<Word> {
+        let mut bytes = gather::encode(&word).unwrap_or_default();
+        let told = self.private.broadcast(&mut bytes);
+        gather::decode(&bytes).filter(|_| told)
     }
 
     /// What this process sent so far to the others, by rank.
