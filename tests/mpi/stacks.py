@@ -28,9 +28,31 @@ class Outcome:
         self.timed_out, self.seconds = timed_out, seconds
 
 
+# What tells the processes of a launch from all others, in their environment.
+MARK = "TEST_LAUNCH"
+
+
+def end_marked(mark):
+    """Ends the processes of a launch that its launcher has left behind: those that a program
+    started (MPI_Comm_spawn) wait for it by spinning."""
+    wanted = f"{MARK}={mark}".encode()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                ours = wanted in file.read().split(b"\0")
+            if ours:
+                os.kill(int(name), signal.SIGKILL)
+        except OSError:
+            pass
+
+
 def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
     """Runs a command in a process group of its own; ends the group when time is up."""
     start = time.monotonic()
+    mark = f"{os.getpid()}-{start}"
+    environment = {**(os.environ if environment is None else environment), MARK: mark}
     process = subprocess.Popen(
         command, env=environment, cwd=cwd, start_new_session=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)
@@ -50,6 +72,7 @@ def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
                 break
             except subprocess.TimeoutExpired:
                 out, err = b"", b""
+        end_marked(mark)
         if process.poll() is None:
             process.stdout.close()
             process.stderr.close()
