@@ -118,7 +118,7 @@ def cases():
     found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
     long = bytes(i % 251 for i in range(20000))
     found.append(Case("input.c", len(long), stdin=long))
-    found.append(Case("spawn.c", sizes=(4,), only=("openmpi4",), records=False))
+    found.append(Case("spawn.c", sizes=(4,), records=False))
     found.append(Case("mpi4.c", only=MPI4, stable=False))
     found.append(Case("probes.c", sizes=(4,), light=True))
     for how in ("send", "send_c", "bcast"):

@@ -218,8 +218,9 @@ class OpenMpi5(OpenMpi):
     name = "openmpi5"
     prefix = os.path.join(CACHE, "mpi", "openmpi5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpirun")
+    # Programs that a program starts are reached by tcp, on this machine only.
     extra = ("--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "osc", "^ucx",
-             "--mca", "btl", "self,sm")
+             "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo")
 
     def libraries(self):
         return [os.path.join(self.prefix, "..", "lib", "libmpi.so.40")]
