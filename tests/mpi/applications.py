@@ -151,13 +151,21 @@ def nwchem(directory):
     return ["nwchem.mpich", "water.nw"] if found("nwchem.mpich") else None
 
 
+# Iterative refinement is left out: pdgerfs hands pdlacon an estimate that it has set on one process only,
+# and what happens to be on the stacks of the others decides whether they go on together. Any wrapper of
+# MPI_Send and MPI_Allreduce that writes to its stack makes xdlu hang or crash; valgrind shows it without one.
+REFINEMENT = re.compile(r"^T(?=\s.*Iter\. Ref\.)", re.MULTILINE)
+
+
 def scalapack(mpi, program, data):
     def prepare(directory):
         tests = os.path.join(SCALAPACK, f"{mpi}-tests")
         if not found(os.path.join(tests, program)):
             return None
-        if data:
-            shutil.copy(os.path.join(tests, data), directory)
+        with open(os.path.join(tests, data), encoding="utf-8") as file:
+            text = file.read()
+        with open(os.path.join(directory, data), "w", encoding="utf-8") as file:
+            file.write(REFINEMENT.sub("F", text))
         return [os.path.join(tests, program)]
     return prepare
 
@@ -188,9 +196,9 @@ def applications():
         Application("ScaLAPACK tridiagonal (Open MPI)", "openmpi4", 4,
                     scalapack("openmpi", "xdtrd", "TRD.dat"), solved, drop=r"\d+\.\d+",
                     least=3),
-        Application("ScaLAPACK LU (MPICH)", "mpich4", 2, scalapack("mpich", "xdlu", "LU.dat"),
+        Application("ScaLAPACK LU (MPICH)", "mpich4", 4, scalapack("mpich", "xdlu", "LU.dat"),
                     solved, drop=r"\d+\.\d+", least=3),
-        Application("ScaLAPACK Cholesky (MPICH)", "mpich4", 2,
+        Application("ScaLAPACK Cholesky (MPICH)", "mpich4", 4,
                     scalapack("mpich", "xdllt", "LLT.dat"), solved, drop=r"\d+\.\d+", least=3),
         Application("NWChem water", "mpich4", 2, nwchem, r"Total SCF energy|Nuclear repulsion",
                     least=2, timeout=90),
