@@ -11,7 +11,8 @@ What differs without the library, too, from launch to launch is found by launchi
 
 Tests that start other programs hang now and then without any tool (Open MPI 4, four ranks that start
 children at the same time: a look-up in its launcher gets no answer): each class of them is a launch of
-its own, and what does not end gets more attempts, without the library as with it.
+its own, and what does not end gets more attempts, without the library as with it. How many launches did
+not end is printed for both: attempts would hide it if the library made it worse.
 """
 
 import argparse
@@ -105,12 +106,17 @@ class Group:
         self.timeout = min(args.timeout, DYNAMIC_TIMEOUT) if dynamic else args.timeout
         self.attempts = DYNAMIC_ATTEMPTS if dynamic else 1
         self.launches = 0
+        # Launches and those of them that did not end, without and with the library.
+        self.ended = {False: [0, 0], True: [0, 0]}
         os.makedirs(directory, exist_ok=True)
 
     def launch(self, options=None):
         """One launch; with `options` of `rankweave run` through it. The first that ends, if any."""
         for _ in range(self.attempts):
             outcome = self.attempt(options)
+            tally = self.ended[options is not None]
+            tally[0] += 1
+            tally[1] += bool(outcome.unfinished)
             if not outcome.unfinished:
                 break
         return outcome
@@ -183,6 +189,10 @@ class Group:
                 outcome = self.launch(["--mode", "shuffle", "--seed", seed, "--fix", fixed,
                                        "--store", f"{store}-{seed}-{fixed}"])
                 self.compare(f"{label} shuffle {seed}, fixed: {fixed}", plain, outcome)
+        if any(hung for _, hung in self.ended.values()):
+            (plain, hung), (other, also) = self.ended[False], self.ended[True]
+            print(f"  did not end: {hung} of {plain} launches without the library, {also} of {other} with",
+                  file=sys.stderr)
 
 
 def dynamic_groups():
