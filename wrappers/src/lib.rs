@@ -23,6 +23,7 @@ mod config;
 mod counters;
 mod datatypes;
 mod elf;
+mod ending;
 mod fortran;
 mod gather;
 #[rustfmt::skip]
@@ -38,6 +39,7 @@ mod hwloc;
 mod inject;
 mod inside;
 mod job;
+mod keeper;
 mod launcher_rank;
 mod library;
 mod message;

@@ -3,7 +3,7 @@
 
 use super::{Facts, How};
 use crate::places::Places;
-use crate::plan;
+use crate::{given, plan};
 use rw::decide;
 use rw::mapping::TaskGrid;
 use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
@@ -94,7 +94,7 @@ fn places_of(
         || rw::Error::new(rw::ErrorKind::Infeasible, "the places of the processes are unknown");
     if let Some(spec) = &settings.topology {
         let topology = topology::parse(spec)?;
-        let all = plan::given_slots(settings, facts.size, topology.as_ref())?;
+        let all = given::given_slots(settings, facts.size, topology.as_ref())?;
         let slots: Option<Vec<usize>> =
             reports.iter().map(|report| all.get(report.process as usize).copied()).collect();
         return Ok((topology, slots.ok_or_else(unknown)?));

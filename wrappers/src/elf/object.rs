@@ -1,14 +1,8 @@
-//! Mapped objects as the loader sees them: dynamic section, symbols, references to other objects.
-//!
-//! Everything is read from memory, as the loader left it; no file is opened. The program, its
-//! libraries and this library are looked at in the same way.
-//!
-//! Limits: x86-64 (relocations of the `Rela` kind, psABI table 4.9).
+//! The tables of one mapped object: dynamic section, symbols and their hash tables, relocations.
 
-use libc::{c_int, c_void};
-use std::ffi::{CStr, CString};
+use super::reference::{Reference, page};
+use std::ffi::CStr;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const DT_PLTRELSZ: usize = 2;
 const DT_HASH: usize = 4;
@@ -26,52 +20,8 @@ const R_64: u32 = 1;
 const R_GLOB_DAT: u32 = 6;
 const R_JUMP_SLOT: u32 = 7;
 
-/// Visits every mapped object, the program first, until `visit` gives `false`. The loader's lock is
-/// held meanwhile: `visit` must not call the loader (dlopen, dlsym).
-pub fn for_each_object<F: FnMut(&libc::dl_phdr_info) -> bool>(mut visit: F) {
-    unsafe extern "C" fn call<F: FnMut(&libc::dl_phdr_info) -> bool>(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        visit: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader passes a valid info; the data is the closure below.
-        let (info, visit) = unsafe { (&*info, &mut *visit.cast::<F>()) };
-        c_int::from(!visit(info))
-    }
-    // SAFETY: the callback matches and the closure outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(call::<F>), (&raw mut visit).cast()) };
-}
-
-/// Addresses from the first to the last byte that an object is mapped to.
-pub fn range_of(info: &libc::dl_phdr_info) -> Range<usize> {
-    // SAFETY: an object's own headers.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let base = info.dlpi_addr as usize;
-    let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD).map(|h| {
-        let start = base + h.p_vaddr as usize;
-        (start, start + h.p_memsz as usize)
-    });
-    loaded.fold(0..0, |all, (start, end)| {
-        if all.is_empty() { start..end } else { all.start.min(start)..all.end.max(end) }
-    })
-}
-
-/// Addresses of the object that holds `address`; empty if none does.
-pub fn range_around(address: usize) -> Range<usize> {
-    let mut range = 0..0;
-    for_each_object(|info| {
-        let this = range_of(info);
-        let here = this.contains(&address);
-        if here {
-            range = this;
-        }
-        !here
-    });
-    range
-}
-
 /// Hash of a name as in DT_GNU_HASH.
-fn gnu_hash(name: &[u8]) -> u32 {
+pub fn gnu_hash(name: &[u8]) -> u32 {
     name.iter().fold(5381, |hash: u32, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()))
 }
 
@@ -82,95 +32,6 @@ fn old_hash(name: &[u8]) -> u32 {
         let high = hash & 0xf000_0000;
         (hash ^ high >> 24) & !high
     })
-}
-
-/// For each name the file of the first mapped object that defines it (nothing for the program), in
-/// the loader's order: of all objects, or of those before the one that holds the address `until`.
-/// Much faster than dlsym for many names.
-pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
-    let mut files = vec![None; names.len()];
-    look_up(names, until, |name, object| {
-        // SAFETY: a mapped object, which stays so during the visit.
-        files[name] = Some(unsafe { object.path() }.to_owned());
-    });
-    files
-}
-
-/// For each name whether such an object defines it.
-pub fn defined(names: &[&CStr], until: Option<usize>) -> Vec<bool> {
-    let mut defined = vec![false; names.len()];
-    look_up(names, until, |name, _| defined[name] = true);
-    defined
-}
-
-/// The mapped objects that define any of these names, of those that are `wanted`: all by the address of
-/// their headers, which differs between objects (where they start need not).
-pub fn with_any(names: &[&CStr], wanted: impl Fn(usize) -> bool) -> Vec<usize> {
-    let hashes: Vec<u32> = names.iter().map(|name| gnu_hash(name.to_bytes())).collect();
-    let mut found = Vec::new();
-    for_each_object(|info| {
-        let headers = info.dlpi_phdr as usize;
-        // SAFETY: a mapped object, which stays so during the visit.
-        unsafe {
-            if wanted(headers)
-                && let Some(object) = Object::of(info)
-            {
-                let filter = object.filter();
-                let mut pairs = names.iter().zip(&hashes);
-                if pairs.any(|(name, &hash)| filter.may_have(hash) && object.defines(name, hash)) {
-                    found.push(headers);
-                }
-            }
-        }
-        true
-    });
-    found
-}
-
-/// Calls `found` with the number of each name that is defined and the object that does so.
-fn look_up(names: &[&CStr], until: Option<usize>, mut found: impl FnMut(usize, &Object)) {
-    let mut missing: Vec<(u32, u32)> =
-        (0..).zip(names).map(|(i, name)| (gnu_hash(name.to_bytes()), i)).collect();
-    for_each_object(|info| {
-        if until.is_some_and(|address| range_of(info).contains(&address)) {
-            return false;
-        }
-        // SAFETY: a mapped object, which stays so during the visit.
-        unsafe {
-            let Some(object) = Object::of(info) else { return true };
-            let filter = object.filter();
-            missing.retain(|&(hash, i)| {
-                let defines = filter.may_have(hash) && object.defines(names[i as usize], hash);
-                if defines {
-                    found(i as usize, &object);
-                }
-                !defines
-            });
-        }
-        !missing.is_empty()
-    });
-}
-
-/// True if an MPI library is mapped, or can come later: something besides this library refers to
-/// dlopen, or to what finds it. (The modules that the C library loads for itself are not meant.)
-/// Allocates nothing: most processes that this library is preloaded into end here.
-pub fn may_have_mpi() -> bool {
-    let here = may_have_mpi as *const () as usize;
-    let loads = [c"dlopen", c"dlsym", c"dlmopen", c"dlvsym"];
-    let init = c"PMPI_Init";
-    let hash = gnu_hash(init.to_bytes());
-    let mut found = false;
-    for_each_object(|info| {
-        // SAFETY: a mapped object, which stays so during the visit.
-        unsafe {
-            let Some(object) = Object::of(info) else { return true };
-            found = object.defines(init, hash)
-                || object.references().any(|r| !r.defined && loads.contains(&r.name))
-                    && !range_of(info).contains(&here);
-        }
-        !found
-    });
-    found
 }
 
 /// Tables of a mapped object.
@@ -194,7 +55,7 @@ pub struct Object {
 }
 
 /// A Bloom filter over the names that an object defines.
-struct Filter<'a> {
+pub struct Filter<'a> {
     /// A power of two of them.
     words: &'a [u64],
     shift: u32,
@@ -203,25 +64,11 @@ struct Filter<'a> {
 impl Filter<'_> {
     /// False for most names that the object does not define.
     #[inline(always)]
-    fn may_have(&self, hash: u32) -> bool {
+    pub fn may_have(&self, hash: u32) -> bool {
         let index = (hash as usize / 64) & self.words.len().wrapping_sub(1);
         let bits = |word: &u64| word >> (hash % 64) & word >> ((hash >> self.shift) % 64) & 1;
         self.words.get(index).is_some_and(|word| bits(word) == 1)
     }
-}
-
-/// A word that the loader fills with the address of a symbol.
-#[derive(Debug)]
-pub struct Reference<'a> {
-    pub name: &'a CStr,
-    /// Zero is an answer.
-    pub weak: bool,
-    /// The symbol is one of the object's own too.
-    pub defined: bool,
-    /// It belongs to the tables through which code calls, not to data of the program.
-    pub linkage: bool,
-    place: usize,
-    protected: bool,
 }
 
 impl Object {
@@ -353,7 +200,7 @@ impl Object {
     ///
     /// # Safety
     /// The object is still mapped.
-    unsafe fn defines(&self, name: &CStr, hash: u32) -> bool {
+    pub unsafe fn defines(&self, name: &CStr, hash: u32) -> bool {
         // SAFETY: by contract.
         unsafe {
             let index = match self.gnu_hash {
@@ -368,7 +215,7 @@ impl Object {
     ///
     /// # Safety
     /// The object is still mapped.
-    unsafe fn filter(&self) -> Filter<'_> {
+    pub unsafe fn filter(&self) -> Filter<'_> {
         if self.gnu_hash == 0 {
             return Filter { words: &[u64::MAX], shift: 0 };
         }
@@ -477,56 +324,11 @@ impl Object {
     }
 }
 
-impl Reference<'_> {
-    /// The address that the loader found.
-    ///
-    /// # Safety
-    /// The object is still mapped.
-    pub unsafe fn value(&self) -> usize {
-        // SAFETY: a word of the object.
-        unsafe { (self.place as *const usize).read_unaligned() }
-    }
-
-    /// Puts another address there. What the loader made read-only is so again afterwards.
-    ///
-    /// # Safety
-    /// The object is still mapped; `value` is zero for a weak reference, or does what the symbol
-    /// promises.
-    pub unsafe fn write(&self, value: usize) {
-        let start = (self.place & !(page() - 1)) as *mut c_void;
-        let straddles = self.place % page() > page() - size_of::<usize>();
-        let length = if straddles { 2 * page() } else { page() };
-        // SAFETY: the pages are the object's own, private to this process; what was writable stays
-        // so. Code that reads an aligned word meanwhile sees the old address or the new one.
-        unsafe {
-            if self.value() == value {
-                return;
-            }
-            let writable = libc::PROT_READ | libc::PROT_WRITE;
-            if self.protected && libc::mprotect(start, length, writable) != 0 {
-                return;
-            }
-            if self.place.is_multiple_of(align_of::<AtomicUsize>()) {
-                (*(self.place as *const AtomicUsize)).store(value, Ordering::Release);
-            } else {
-                (self.place as *mut usize).write_unaligned(value);
-            }
-            if self.protected {
-                libc::mprotect(start, length, libc::PROT_READ);
-            }
-        }
-    }
-}
-
-/// Bytes of a page.
-pub fn page() -> usize {
-    // SAFETY: no preconditions.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096).max(4096)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elf::for_each_object;
+    use std::ffi::CString;
 
     /// The C library refers to functions of others: the tables are read as they are.
     #[test]
@@ -548,26 +350,6 @@ mod tests {
         });
         assert!(names.iter().any(|n| n.as_c_str() == c"malloc"), "{names:?}");
         assert!(symbols.iter().any(|n| n.as_c_str() == c"printf"));
-    }
-
-    #[test]
-    fn objects_with_any_of_some_names() {
-        let with = with_any(&[c"no_such_function", c"qsort"], |_| true);
-        assert!(!with.is_empty());
-        assert!(with_any(&[c"no_such_function"], |_| true).is_empty());
-        assert!(with_any(&[c"qsort"], |object| !with.contains(&object)).is_empty());
-    }
-
-    #[test]
-    fn definitions_are_found_as_by_the_loader() {
-        let names = [c"printf", c"MPI_No_such_function", c"dlsym"];
-        let files = definers(&names, None);
-        assert!(files[0].as_ref().unwrap().to_string_lossy().contains("libc.so"));
-        assert_eq!(files[1], None);
-        assert!(files[2].is_some());
-        // The program comes first and defines none of them.
-        let here = gnu_hash as *const () as usize;
-        assert_eq!(definers(&names, Some(here)), [None, None, None]);
     }
 
     /// The vDSO has both kinds of tables; its functions are in both.
@@ -617,58 +399,5 @@ mod tests {
             true
         });
         assert!(seen > 0);
-    }
-
-    #[test]
-    fn an_address_belongs_to_one_object() {
-        let here = range_around(gnu_hash as *const () as usize);
-        assert!(here.contains(&(definers as *const () as usize)));
-        let other = range_around(libc::printf as *const () as usize);
-        assert!(!other.is_empty());
-        assert!(other.start >= here.end || other.end <= here.start);
-        assert!(range_around(8).is_empty());
-    }
-
-    #[test]
-    fn the_visit_ends_when_told() {
-        let mut visits = 0;
-        for_each_object(|_| {
-            visits += 1;
-            false
-        });
-        assert_eq!(visits, 1);
-    }
-
-    #[test]
-    fn a_protected_word_is_written_and_protected_again() {
-        // SAFETY: a fresh page.
-        let page_start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                page(),
-                libc::PROT_READ,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        } as usize;
-        let reference = Reference {
-            name: c"MPI_Send",
-            weak: true,
-            defined: false,
-            linkage: true,
-            place: page_start + 16,
-            protected: true,
-        };
-        // SAFETY: the page from above.
-        unsafe {
-            reference.write(7);
-            assert_eq!(reference.value(), 7);
-        }
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let line = maps.lines().find(|l| l.starts_with(&format!("{page_start:x}-"))).unwrap();
-        assert!(line.contains(" r--p "), "{line}");
-        // SAFETY: the page from above.
-        unsafe { libc::munmap(page_start as *mut c_void, page()) };
     }
 }
