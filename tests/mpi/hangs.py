@@ -123,6 +123,7 @@ def main():
                 # A folder for each launch: nothing of one that was ended is seen by the next.
                 folder = tempfile.mkdtemp(dir=work)
                 group = conformance.Group(tool, None, stack, args.np, chosen, folder, options)
+                group.variables = {}
                 chosen_way = ways(args.seed + round_, os.path.join(folder, "store"))[way]
                 print(f"[{time.monotonic() - begin:5.0f}s] round {round_ + 1} {name} {way}",
                       file=sys.stderr, flush=True)
