@@ -39,7 +39,7 @@ DYNAMIC = ("test_spawn", "test_dynproc")
 DYNAMIC_TIMEOUT = 60
 DYNAMIC_ATTEMPTS = 6
 
-# What makes such hangs rarer (7 of 132 launches instead of 7 of 26): stack → variables of the environment.
+# What makes such hangs rarer (hangs.py --steadier): stack → variables of the environment.
 STEADIER = {"openmpi4": {"PMIX_MCA_gds": "hash"}}
 
 # What continuous integration leaves out besides: two modules that take most of the time.
@@ -78,6 +78,9 @@ class Outcome:
             self.ranks.append(table)
             if not finished:
                 self.unfinished.append((rank, started))
+        # All tests are over, but not the program: MPI_Finalize comes after them.
+        if ended.timed_out and not self.unfinished:
+            self.unfinished.append(("any", "MPI_Finalize"))
 
     def counts(self):
         total = {}
@@ -157,6 +160,8 @@ class Group:
                 print(f"  without the library, too: {text}", file=sys.stderr)
             else:
                 problems.append(text)
+        if not (plain.unfinished or other.unfinished) and plain.ended.code != other.ended.code:
+            problems.append(f"exit code {other.ended.code} instead of {plain.ended.code}")
         changed = difference(plain, other)
         if changed:
             again = self.launch()

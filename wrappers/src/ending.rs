@@ -1,7 +1,8 @@
 //! The end of a job: every process sends its rows to rank 0, which puts them into the store.
 //!
 //! Collective steps are taken by all processes in the same order, as at the start (`job`). A process whose
-//! rows cannot be had takes part with none, and the files with the counters stay until all is stored.
+//! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. What
+//! the store then refuses is lost, with a message: files of every such launch would fill the nodes' memory.
 
 use crate::abi::{Abi, Handle};
 use crate::agreement::Agreement;
@@ -163,7 +164,7 @@ pub fn finish<A: Abi>() -> Option<()> {
             guarded(|| Some(spots.places()))
         };
     }
-    // The counters of all stay on disk until the matrix is in the store.
+    // The counters of all stay on disk until rank 0 has them.
     if let Some(keeper) = job.keeper.take() {
         collected.incomplete |= !whole;
         news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];

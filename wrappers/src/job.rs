@@ -30,7 +30,9 @@ use std::time::{Duration, Instant};
 pub struct Job {
     /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
     pub comm: Option<u64>,
+    /// When it was known what to do.
     pub started: Instant,
+    /// What all processes do.
     pub plan: Plan,
     /// Known on rank 0 if they were needed at the start.
     pub places: Option<Places>,
@@ -47,7 +49,8 @@ static JOB: Mutex<Option<Job>> = Mutex::new(None);
 
 /// How long to wait for the other processes at the start.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The same at the end of a job whose start was not seen.
+/// The same where some may never come: at the end of a job whose start was not seen or of sessions, and for
+/// the places, when some process has the library switched off.
 pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
 /// Up to how many processes all tell rank 0 at once where they are, asked or not.
 const AHEAD: usize = 4096;
@@ -91,7 +94,7 @@ pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
     }
 }
 
-/// The job, for its end.
+/// The job, for its end; `None` where there is none, or if it was taken already.
 pub fn take() -> Option<Job> {
     JOB.lock().take()
 }

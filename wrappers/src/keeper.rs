@@ -22,12 +22,14 @@ use std::time::{Duration, SystemTime};
 pub struct Keeper {
     /// `None`: nothing can be stored, and that was said.
     pub store: Option<Store>,
+    /// Under which the record is stored.
     pub key: String,
     program: String,
     command: Vec<String>,
     mpi: String,
     verbose: u8,
     before: Option<Record>,
+    /// What was decided about the ranks, and why: a sentence for the record, or nothing.
     pub decision: String,
     predicted: (u128, u128),
     /// Node of each process in a topology the user gave.
@@ -56,7 +58,7 @@ fn absolute(store: &Store) -> String {
 }
 
 impl Keeper {
-    /// For a launch of `size` tasks of this process's program.
+    /// For a launch of `size` tasks of this process's program; `mpi` is the MPI library's own description.
     pub fn new(settings: &Settings, size: usize, mpi: &str) -> Keeper {
         let exe = std::fs::read_link("/proc/self/exe").unwrap_or_default();
         let command: Vec<String> = std::fs::read("/proc/self/cmdline")

@@ -2,7 +2,8 @@
 //! the program a reordered world when that pays.
 //!
 //! Way of a call: exported entry ([`slots`]) → generated wrapper ([`generated`]) → recorder
-//! ([`record`]) → the real function. Way of a job: [`job`] → [`plan`] → [`places`] → [`gather`].
+//! ([`record`]) → the real function. Way of a job: [`job`] → [`plan`] → [`order`] → …
+//! → [`ending`] → [`keeper`].
 //! In a process without MPI nothing happens but a look at the library's own symbol table: there is
 //! no DT_NEEDED on any MPI, and no symbol that has to be found at load time.
 //!
