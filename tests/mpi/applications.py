@@ -88,10 +88,10 @@ class Application:
     """
 
     def __init__(self, name, stack, np, prepare, keep, drop=None, output=None, least=1,
-                 noisy=None, timeout=300, variables=None):
+                 timeout=300, variables=None):
         self.name, self.stack, self.np, self.prepare = name, stack, np, prepare
         self.keep, self.drop, self.output, self.least = keep, drop, output, least
-        self.noisy, self.timeout, self.variables = noisy, timeout, variables or {}
+        self.timeout, self.variables = timeout, variables or {}
 
     def results(self, directory, outcome):
         text = outcome.out
