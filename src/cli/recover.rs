@@ -5,8 +5,8 @@ use super::{Exit, output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Spill;
 use crate::report::units;
-use crate::store::Store;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};
+use crate::store::{Entry, Record, Store, Unstored, read_file};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -32,6 +32,9 @@ The files of a job are joined and stored under the key that the job would have u
 the job ran on several nodes, run this on each of them, with the same store: what is found waits \
 there until all tasks are together. The record says what is missing; a launch reorders by it only \
 when no task is.
+
+A record that its store refused at the end of a program (no space, no permission) waits in the same \
+directories, and is stored, too.
 
 Jobs whose processes live are left alone. A record that is newer than the job is not replaced, nor \
 is a whole record by one with tasks missing.
@@ -97,6 +100,7 @@ impl Args {
             std::thread::sleep(PATIENCE / 10);
             (jobs, strays, errors) = look();
         }
+        let waiting = self.waiting(&directories, user, &mut errors);
         if let Some(wanted) = &self.job {
             let wanted = wanted.to_lowercase();
             jobs.retain(|job| id(job).starts_with(&wanted));
@@ -105,7 +109,7 @@ impl Args {
         let mut failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
         failures.iter().for_each(|failure| eprintln!("rankweave: {failure}"));
         if self.list {
-            return self.show(&jobs, &strays);
+            return self.show(&jobs, &strays, &waiting);
         }
         let mut results = Vec::new();
         for job in &jobs {
@@ -118,6 +122,15 @@ impl Args {
                 Ok(result) => results.push(result),
                 Err(error) => {
                     eprintln!("rankweave: job {}: {error}", id(job));
+                    failures.push(error.to_string());
+                }
+            }
+        }
+        for (place, entry) in &waiting {
+            match self.stored(place, entry, asked.as_ref()) {
+                Ok(result) => results.push(result),
+                Err(error) => {
+                    eprintln!("rankweave: {error}");
                     failures.push(error.to_string());
                 }
             }
@@ -137,14 +150,17 @@ impl Args {
         if self.json {
             let failures = failures.clone();
             output::print_json(&json!({ "schema": 1, "jobs": results, "errors": failures }))?;
-        } else if jobs.is_empty() && strays.is_empty() {
+        } else if jobs.is_empty() && strays.is_empty() && waiting.is_empty() {
             eprintln!("rankweave: nothing is left of any job in the directories looked at");
         }
         if !failures.is_empty() {
             // All of them were said above.
             return Err(Error::new(
                 ErrorKind::Io,
-                format!("{} problems, see above", failures.len()),
+                match failures.len() {
+                    1 => "one problem, see above".into(),
+                    more => format!("{more} problems, see above"),
+                },
             )
             .advise("rankweave recover --list"));
         }
@@ -164,6 +180,72 @@ impl Args {
             }
             _ => candidates(None),
         })
+    }
+
+    /// Records in these directories that their store refused; none of them if one job is asked for, since
+    /// they say nothing of their job.
+    fn waiting(
+        &self,
+        directories: &[PathBuf],
+        user: u32,
+        errors: &mut Vec<Error>,
+    ) -> Vec<(Unstored, Entry)> {
+        let mut found = Vec::new();
+        for directory in directories.iter().filter(|_| self.job.is_none()) {
+            let place = Unstored::of(directory, user);
+            match place.list() {
+                Ok(entries) => found.extend(entries.into_iter().map(|e| (place.clone(), e))),
+                Err(error) => errors.push(error),
+            }
+        }
+        found
+    }
+
+    /// Stores a record that its store had refused, unless a newer one is there.
+    fn stored(
+        &self,
+        place: &Unstored,
+        entry: &Entry,
+        asked: Option<&Store>,
+    ) -> Result<serde_json::Value> {
+        let key = units::printable(&entry.key);
+        if self.discard {
+            place.remove(entry);
+            eprintln!("rankweave: removed {}", entry.path.display());
+            return Ok(json!({ "key": entry.key, "discarded": true }));
+        }
+        let record = read_file(&entry.path)?;
+        let store = match asked {
+            Some(store) => store.clone(),
+            None => Store::open(Store::default_dir()?),
+        };
+        if place.is(&store) {
+            return Err(Error::new(ErrorKind::Usage, format!("the record {key} is there already"))
+                .at(entry.path.display())
+                .advise("--store with the directory where it is to go"));
+        }
+        let newer = |before: &Record| before.recorded_at > record.recorded_at;
+        let saved = match self.force {
+            true => Some(store.save(&record)?),
+            false => store.save_unless(&record, newer)?,
+        };
+        let sent = units::bytes(record.launch.total_bytes);
+        let of = format!("{key} ({} tasks, {sent} sent)", record.matrix.tasks());
+        match &saved {
+            Some(_) => eprintln!("rankweave: stored {of}, which its store had refused"),
+            None => eprintln!(
+                "rankweave: not stored: {of}; a newer record is in the store and stays, unless --force"
+            ),
+        }
+        if saved.is_some() && !self.keep {
+            place.remove(entry);
+        }
+        Ok(json!({
+            "key": record.key,
+            "tasks": record.matrix.tasks(),
+            "found": record.matrix.tasks(),
+            "saved": saved.map(|p| p.display().to_string()),
+        }))
     }
 
     fn one(&self, job: &Unfinished, asked: Option<&Store>) -> Result<serde_json::Value> {
@@ -194,7 +276,12 @@ impl Args {
         }))
     }
 
-    fn show(&self, jobs: &[Unfinished], strays: &[Stray]) -> Result<Exit> {
+    fn show(
+        &self,
+        jobs: &[Unfinished],
+        strays: &[Stray],
+        waiting: &[(Unstored, Entry)],
+    ) -> Result<Exit> {
         if self.json {
             let jobs: Vec<_> = jobs
                 .iter()
@@ -218,11 +305,30 @@ impl Args {
                 .iter()
                 .map(|s| json!({ "file": s.path.display().to_string(), "problem": s.error.to_string() }))
                 .collect();
-            output::print_json(&json!({ "schema": 1, "jobs": jobs, "unreadable": strays }))?;
-        } else if !jobs.is_empty() || !strays.is_empty() {
-            output::print(&table(jobs, strays))?;
+            let unstored: Vec<_> = waiting
+                .iter()
+                .map(|(_, entry)| {
+                    json!({
+                        "key": entry.key,
+                        "program": entry.program,
+                        "tasks": entry.tasks,
+                        "recorded_at": entry.recorded_at,
+                        "size_bytes": entry.size,
+                        "file": entry.path.display().to_string(),
+                    })
+                })
+                .collect();
+            output::print_json(&json!({
+                "schema": 1, "jobs": jobs, "unreadable": strays, "unstored": unstored,
+            }))?;
+        } else if !jobs.is_empty() || !strays.is_empty() || !waiting.is_empty() {
+            output::print(&table(jobs, strays, waiting))?;
         }
-        Ok(if jobs.is_empty() && strays.is_empty() { Exit::Nothing } else { Exit::Done })
+        Ok(if jobs.is_empty() && strays.is_empty() && waiting.is_empty() {
+            Exit::Nothing
+        } else {
+            Exit::Done
+        })
     }
 }
 
@@ -284,9 +390,10 @@ fn ranges(numbers: &[u32]) -> String {
     words.join(", ")
 }
 
-fn table(jobs: &[Unfinished], strays: &[Stray]) -> String {
+fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[(Unstored, Entry)]) -> String {
     let key = |job: &Unfinished| units::printable(&job.job.key);
-    let wide = jobs.iter().map(|j| key(j).chars().count()).max().unwrap_or(0).max(3);
+    let wide = jobs.iter().map(key).chain(waiting.iter().map(|(_, e)| units::printable(&e.key)));
+    let wide = wide.map(|k| k.chars().count()).max().unwrap_or(0).max(3);
     let mut out = format!(
         "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {}\n",
         "JOB", "KEY", "TASKS", "SIZE", "STARTED", "THE PROGRAM"
@@ -300,6 +407,18 @@ fn table(jobs: &[Unfinished], strays: &[Stray]) -> String {
             units::bytes(job.size),
             units::time(job.job.started_at),
             job.how()
+        ));
+    }
+    for (_, entry) in waiting {
+        out.push_str(&format!(
+            "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  ended {}; its store refused the record\n",
+            "",
+            units::printable(&entry.key),
+            entry.tasks,
+            units::bytes(entry.size),
+            // When it started is not in the head of the file.
+            "",
+            units::time(entry.recorded_at)
         ));
     }
     for stray in strays {

@@ -3,7 +3,7 @@
 //! A [`Record`] holds the matrix of a program with where it comes from; [`Store`] is a directory of
 //! them; a [`Verdict`] says whether a program minds permuted ranks; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
 //! key of a launch; a [`KeptOrder`] is the answer to a mapping problem, so that it
-//! need not be solved again. The preloaded library uses all of this inside MPI processes, so nothing here
+//! need not be solved again; [`Unstored`] is where a record waits that its store refused. The preloaded library uses all of this inside MPI processes, so nothing here
 //! needs more than the core dependencies.
 //!
 //! Nothing stored is ever lost: files are replaced by rename after a sync, a file that cannot be
@@ -18,6 +18,7 @@ mod orders;
 mod record;
 mod signature;
 pub mod spill;
+mod unstored;
 mod verdict;
 
 pub use directory::{Entry, Store};
@@ -27,4 +28,5 @@ pub use identity::{Identity, build_id, identity, key_for};
 pub use orders::{KeptOrder, MOST_ORDERS};
 pub use record::{Launch, Record, Unfinished};
 pub use signature::Signature;
+pub use unstored::Unstored;
 pub use verdict::{Finding, Verdict, program_id, program_of_key};

@@ -147,7 +147,7 @@ class Exits:
         os.makedirs(self.work, exist_ok=True)
         for test in (self.finalize, self.every_end, self.killed_from_outside, self.lost_task,
                      self.stale_files, self.flushes, self.handlers, self.switched_off,
-                     self.full_disk):
+                     self.full_disk, self.refused):
             test()
         # Of programs that were killed, MPI libraries leave their own shared memory.
         shutil.rmtree(self.work, ignore_errors=True)
@@ -366,6 +366,41 @@ class Exits:
             self.add("full disk", problems, outcome)
         finally:
             subprocess.run(["umount", spill], capture_output=True, check=False)
+
+    def refused(self):
+        """A store that cannot be written to at the end: the record waits beside the spill files, one for
+        each key, and `recover` stores it."""
+        _, store, spill = self.place("refused")
+        blocked = "/proc/rankweave-store"
+        plain = self.launch(["finalize"], {})
+        problems = []
+        for _ in range(2):
+            outcome = self.launch(["finalize"], self.variables(blocked, spill))
+            said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+            outcome.err = "\n".join(set(outcome.err.splitlines()) - set(said))
+            problems += self.compare(plain, outcome, "finalize")
+            if len(said) != 1 or f"rankweave recover --store {blocked}" not in said[0]:
+                problems.append(f"said {said}")
+        waiting = f"rankweave-{os.geteuid()}-unstored"
+        if self.left(spill) != [waiting] or len(os.listdir(os.path.join(spill, waiting))) != 1:
+            problems.append(f"left: {self.left(spill)}")
+        done = subprocess.run([self.tool.command, "recover", "--list", spill], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0 or "its store refused the record" not in done.stdout:
+            problems.append(f"recover --list ends with {done.returncode}: {done.stdout}{done.stderr}")
+        # The store refuses still: nothing is lost.
+        errors, _ = self.recover(blocked, spill)
+        if not errors or self.left(spill) != [waiting]:
+            problems.append(f"recover into the same store: {errors}, left {self.left(spill)}")
+        errors, jobs = self.recover(store, spill)
+        problems += errors + self.differences(store)
+        if self.left(spill) or len(jobs) != 1:
+            problems.append(f"after recover: {jobs}, left {self.left(spill)}")
+        # Who wants no such files gets none.
+        outcome = self.launch(["finalize"], self.variables(blocked, "off"))
+        if "is not stored" not in outcome.err or self.left(spill):
+            problems.append(f"spill off: {outcome.err}, left {self.left(spill)}")
+        self.add("a store that refuses", problems, outcome)
 
 
 def run(tool, results, stack, work):

@@ -1,8 +1,9 @@
 //! The end of a job: every process sends its rows to rank 0, which puts them into the store.
 //!
 //! Collective steps are taken by all processes in the same order, as at the start (`job`). A process whose
-//! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. What
-//! the store then refuses is lost, with a message: files of every such launch would fill the nodes' memory.
+//! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. A
+//! record that the store then refuses waits on the node of rank 0 (`rw::store::Unstored`): one for each key,
+//! where the counters of every such launch would fill the nodes' memory.
 
 use crate::abi::{Abi, Handle};
 use crate::agreement::Agreement;

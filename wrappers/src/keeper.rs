@@ -12,8 +12,9 @@ use rw::decide::Decision;
 use rw::decide::mixed::Tallies;
 use rw::error::ErrorKind;
 use rw::matrix::{Collected, CommMatrix};
-use rw::options::Settings;
-use rw::store::{self, InMpi, Launch, Record, Store, spill};
+use rw::options::{Settings, Spill};
+use rw::store::spill::candidates;
+use rw::store::{self, InMpi, Launch, Record, Store, Unstored, spill};
 use rw::topology::{self, Topology};
 use std::time::{Duration, SystemTime};
 
@@ -330,11 +331,32 @@ impl Keeper {
             && let Err(error) =
                 crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))
         {
-            message::line(&format!("{error}; the matrix of this launch is not stored"));
+            self.keep_elsewhere(&record, store, &error.to_string());
         }
         if self.verbose >= 1 {
             message::line(&self.summary(&record));
         }
+    }
+
+    /// The store refused the record: it waits on this node, where the user lets files be kept.
+    fn keep_elsewhere(&self, record: &Record, store: &Store, problem: &str) {
+        let spill = &crate::config::settings().0.spill;
+        let places = if *spill == Spill::Off { Vec::new() } else { candidates(spill.directory()) };
+        // SAFETY: no preconditions.
+        let user = unsafe { libc::geteuid() };
+        let kept = places.iter().find_map(|directory| {
+            let place = Unstored::of(directory, user);
+            crate::signal::without_signal(libc::SIGXFSZ, || place.keep(record)).ok()
+        });
+        message::line(&match kept {
+            Some(path) => format!(
+                "{problem}; the matrix of this launch waits in {}; then, on this node: \
+                 rankweave recover --store {}",
+                path.display(),
+                store.directory().display()
+            ),
+            None => format!("{problem}; the matrix of this launch is not stored"),
+        });
     }
 
     /// The node of each process, and the nodes' names: of the topology the user gave, else as found.
