@@ -53,7 +53,11 @@ def ways(seed, store, steadier=False):
 
 
 def chance(hung, launches, other_hung, other_launches):
-    """How likely it is that at least `other_hung` of the hangs fall on the other launches by chance."""
+    """How likely it is that at least `other_hung` of the hangs fall on the other launches by chance.
+
+    >>> chance(0, 3, 0, 3), chance(0, 3, 3, 3), round(chance(1, 10, 7, 10), 4)
+    (1.0, 0.05, 0.0099)
+    """
     total, hangs = launches + other_launches, hung + other_hung
     of_all = math.comb(total, hangs)
     return sum(math.comb(other_launches, n) * math.comb(launches, hangs - n)
@@ -71,7 +75,11 @@ def amiss(name, way, outcome, with_it, store):
 
 
 def rows(tally):
-    """Sums of the tally for the ways: way → [launches, hung]."""
+    """Sums of the tally for the ways: way → [launches, hung].
+
+    >>> rows({("A", "without"): (5, 1), ("A", "record"): (4, 0), ("B", "without"): (2, 1)})
+    {'without': [7, 2], 'record': [4, 0]}
+    """
     found = {}
     for (_, way), (launches, hung) in tally.items():
         row = found.setdefault(way, [0, 0])
