@@ -47,6 +47,7 @@ fn record(mode: &str, order: &[u32], seconds: f64) -> Record {
         unfinished: None,
         identity: PROGRAM.into(),
         history: vec![past],
+        constructed: Vec::new(),
     }
 }
 

@@ -103,6 +103,7 @@ pub(super) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
         unfinished: None,
         identity: String::new(),
         history: Vec::new(),
+        constructed: Vec::new(),
     }
 }
 

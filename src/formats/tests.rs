@@ -17,6 +17,7 @@ fn record(matrix: CommMatrix) -> Record {
         unfinished: None,
         identity: String::new(),
         history: Vec::new(),
+        constructed: Vec::new(),
     }
 }
 

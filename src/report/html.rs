@@ -476,6 +476,7 @@ mod tests {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed: Vec::new(),
         }
     }
 

@@ -445,6 +445,7 @@ mod tests {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed: Vec::new(),
         }
     }
 

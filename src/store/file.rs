@@ -12,12 +12,13 @@
 //! The version changes whenever the encoding of a record does; older versions stay readable here.
 //! Version 1 has no [`Record::unfinished`] at the end. Version 3 has, behind what version 2 has, a
 //! second value with the program's identity and the history ([`Record::identity`],
-//! [`Record::history`]).
+//! [`Record::history`]), version 4 a third one with times in MPI, version 5 a fourth one with the orders
+//! of topologies ([`Record::constructed`]).
 //! The checksum finds damage, not malice: a body that passes it is still checked field by field,
 //! and reading never allocates more than a small multiple of the bytes that are really there.
 
 use super::history::{InMpi, Past, joined};
-use super::{Launch, Record};
+use super::{Constructed, Launch, Record};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -68,6 +69,7 @@ impl From<Version1> for Record {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed: Vec::new(),
         }
     }
 }
@@ -140,6 +142,7 @@ pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> 
     let tail = TailRef { identity: &record.identity, history };
     body.extend(postcard::to_allocvec(&tail).map_err(failed)?);
     body.extend(postcard::to_allocvec(&Times::of(record, history)).map_err(failed)?);
+    body.extend(postcard::to_allocvec(&record.constructed).map_err(failed)?);
     Ok(seal(MAGIC, VERSION, &body))
 }
 
@@ -187,6 +190,10 @@ pub fn decode(bytes: &[u8]) -> Result<Record> {
                 let (times, after) = postcard::take_from_bytes::<Times>(rest)?;
                 times.put(&mut record, &mut tail.history);
                 rest = after;
+            }
+            if version > 4 {
+                let (constructed, after) = postcard::take_from_bytes::<Vec<Constructed>>(rest)?;
+                (record.constructed, rest) = (constructed, after);
             }
             record.identity = tail.identity;
             // Within the bounds, whoever wrote it.
@@ -324,11 +331,12 @@ mod tests {
         let mut record = sample("a", 5);
         let written = encode(&record).unwrap();
         // Behind the launches there is one byte that says that this one was finished, which version
-        // 1 did not have, two for an empty identity and history, which version 2 did not have, and
-        // three for no times in MPI, which version 3 did not have.
+        // 1 did not have, two for an empty identity and history, which version 2 did not have, three for
+        // no times in MPI, which version 3 did not have, and one for no orders of topologies, which
+        // version 4 did not have.
         let body = &written[HEADER..];
-        assert_eq!(body[body.len() - 6..], [0; 6]);
-        for (version, less) in [(1, 6), (2, 5), (3, 3)] {
+        assert_eq!(body[body.len() - 7..], [0; 7]);
+        for (version, less) in [(1, 7), (2, 6), (3, 4), (4, 1)] {
             let bytes = seal(MAGIC, version, &body[..body.len() - less]);
             assert_eq!(decode(&bytes).unwrap(), record, "version {version}");
             assert!(decode(&seal(MAGIC, version, body)).is_err());
@@ -386,7 +394,7 @@ mod tests {
     #[test]
     fn committed_records_of_older_versions_are_read() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
-        for version in [1, 2, 3] {
+        for version in [1, 2, 3, 4] {
             let record = read_file(&directory.join(format!("version{version}.rkw"))).unwrap();
             assert_eq!(record.key, "fixture-n4", "version {version}");
             assert_eq!(record.matrix.tasks(), 4);
@@ -394,9 +402,10 @@ mod tests {
             assert_eq!(record.launch.wall_seconds, 12.5);
             assert_eq!(record.baseline.as_ref().map(|b| b.internode_bytes), Some(4096));
             assert_eq!(record.unfinished.is_some(), version >= 2);
-            let (identity, launches) = if version == 3 { ("fixture-0badcafe", 1) } else { ("", 0) };
+            let (identity, launches) = if version >= 3 { ("fixture-0badcafe", 1) } else { ("", 0) };
             assert_eq!((record.identity.as_str(), record.history.len()), (identity, launches));
-            assert_eq!(record.launch.in_mpi, None);
+            let calls = record.launch.in_mpi.map(|in_mpi| in_mpi.calls);
+            assert_eq!(calls, (version >= 4).then_some(99));
             let again = decode(&encode(&record).unwrap()).unwrap();
             assert_eq!(again, record);
         }
@@ -410,7 +419,13 @@ mod tests {
         record.launch.in_mpi = in_mpi;
         record.baseline = Some(Launch { in_mpi, ..Launch::default() });
         record.history = vec![Past { id: 7, wall_seconds: 2.5, in_mpi, ..Past::default() }];
+        let order = |tasks: &[u32]| Constructed { question: 9, task_of_vertex: tasks.to_vec() };
+        record.constructed = vec![order(&[4, 0]), order(&[3])];
         assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+        for wrong in [[0, 5], [1, 1]] {
+            let wrong = Record { constructed: vec![order(&wrong)], ..record.clone() };
+            assert!(decode(&encode(&wrong).unwrap()).is_err());
+        }
         record.history.push(Past { id: 8, wall_seconds: f64::NAN, ..Past::default() });
         let read = decode(&encode(&record).unwrap()).unwrap();
         assert_eq!(read.history.len(), 1, "what cannot be right is dropped");

@@ -26,7 +26,7 @@ pub use file::{MAGIC, VERSION, decode, encode, read_file};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for};
 pub use orders::{KeptOrder, MOST_ORDERS};
-pub use record::{Launch, Record, Unfinished};
+pub use record::{Constructed, Launch, Record, Unfinished};
 pub use signature::Signature;
 pub use unstored::Unstored;
 pub use verdict::{Finding, Verdict, program_id, program_of_key};

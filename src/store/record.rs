@@ -32,6 +32,19 @@ pub struct Record {
     /// How earlier launches and this one went, the oldest first.
     #[serde(skip)]
     pub history: Vec<Past>,
+    /// The orders that constructors of topologies gave their processes in this launch.
+    #[serde(skip)]
+    pub constructed: Vec<Constructed>,
+}
+
+/// The order that a constructor of a topology gave its processes. The matrix is that of tasks; with this it
+/// tells the traffic of the topology's vertices, which are other tasks in the next launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constructed {
+    /// Signature of what was asked: the communicator's tasks by rank, and the edges.
+    pub question: u64,
+    /// Task of each vertex.
+    pub task_of_vertex: Vec<u32>,
 }
 
 /// What there is to say about the record of a launch that did not reach MPI_Finalize.
@@ -103,6 +116,17 @@ impl Record {
         let missing = self.unfinished.iter().flat_map(|u| &u.missing);
         if let Some(task) = missing.copied().find(|&t| t as usize >= tasks) {
             return Some(format!("task {task} is missing, but there are {tasks} tasks"));
+        }
+        for constructed in &self.constructed {
+            let mut seen = vec![false; tasks];
+            for &task in &constructed.task_of_vertex {
+                match seen.get_mut(task as usize) {
+                    Some(there) if !*there => *there = true,
+                    _ => {
+                        return Some(format!("vertex of task {task}, out of range or given twice"));
+                    }
+                }
+            }
         }
         let launches = [Some(&self.launch), self.baseline.as_ref()];
         launches.into_iter().flatten().find_map(|launch| launch.inconsistency(tasks))
@@ -181,6 +205,7 @@ pub(super) mod tests {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed: Vec::new(),
         }
     }
 

@@ -117,6 +117,7 @@ mod tests {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed: Vec::new(),
         }
     }
 

@@ -14,12 +14,13 @@ use crate::plan::{self, Mode};
 use crate::pmpi::pmpi;
 use crate::record::guarded;
 use crate::{
-    attribute, comms, config, counters, launcher_rank, library, message, record, rerank, slots,
-    times, world,
+    attribute, comms, config, counters, keeper, launcher_rank, library, message, record, rerank,
+    slots, times, world,
 };
 use libc::{c_int, c_void};
 use rw::decide::mixed::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
+use rw::store::Constructed;
 
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
 /// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
@@ -66,8 +67,8 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
-/// after constructors that gave new ranks, and its time in MPI.
-type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<times::Measured>);
+/// after constructors that gave new ranks, its time in MPI, and the orders that it found for topologies.
+type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<times::Measured>, Vec<Constructed>);
 
 /// What rank 0 tells the others when it has their rows.
 #[derive(Debug, Clone, Copy)]
@@ -131,16 +132,22 @@ pub fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let spot = (job.plan.mode != Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
-    let mine = gather::encode(&(spot, rows, statements, in_mpi)).unwrap_or_default();
+    let found = guarded(|| Some(rerank::earlier::take())).unwrap_or_default();
+    let mine = gather::encode(&(spot, rows, statements, in_mpi, found)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
     let mut tallies = Tallies::default();
     let mut in_mpi = times::Gathered::default();
+    let mut constructed = Vec::new();
     let whole = private.collect(&mine, |process, bytes| {
         let (spot, rows, measured) = match guarded(|| gather::decode::<Sent>(bytes)) {
-            Some((spot, rows, statements, measured)) => {
+            Some((spot, rows, statements, measured, found)) => {
                 tallies.add(&statements);
+                guarded(|| {
+                    rerank::earlier::add(&mut constructed, found, task_of_process.len());
+                    Some(())
+                });
                 (spot, Some(rows), measured)
             }
             None => (None, None, None),
@@ -172,7 +179,9 @@ pub fn finish<A: Abi>() -> Option<()> {
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.judge(&tallies, private.size);
-            keeper.keep(&job.plan, job.places.take(), collected, wall, in_mpi.result());
+            let measured =
+                keeper::Measured { collected, wall, in_mpi: in_mpi.result(), constructed };
+            keeper.keep(&job.plan, job.places.take(), measured);
             Some(())
         });
     }

@@ -14,9 +14,20 @@ use rw::error::ErrorKind;
 use rw::matrix::{Collected, CommMatrix};
 use rw::options::{Settings, Spill};
 use rw::store::spill::candidates;
-use rw::store::{self, InMpi, Launch, Record, Store, Unstored, spill};
+use rw::store::{self, Constructed, InMpi, Launch, Record, Store, Unstored, spill};
 use rw::topology::{self, Topology};
 use std::time::{Duration, SystemTime};
+
+/// What a launch came to.
+#[derive(Debug)]
+pub struct Measured {
+    pub collected: Collected,
+    /// From MPI_Init to MPI_Finalize on rank 0.
+    pub wall: Duration,
+    pub in_mpi: Option<InMpi>,
+    /// The orders of topologies.
+    pub constructed: Vec<Constructed>,
+}
 
 /// What rank 0 keeps until the end.
 #[derive(Debug)]
@@ -262,14 +273,8 @@ impl Keeper {
     }
 
     /// Builds the record of this launch, stores it and says what there is to say.
-    pub fn keep(
-        mut self,
-        plan: &Plan,
-        places: Option<Places>,
-        collected: Collected,
-        wall: Duration,
-        in_mpi: Option<InMpi>,
-    ) {
+    pub fn keep(mut self, plan: &Plan, places: Option<Places>, measured: Measured) {
+        let Measured { collected, wall, in_mpi, constructed } = measured;
         let tasks = collected.tasks();
         if collected.incomplete {
             message::line(
@@ -325,6 +330,7 @@ impl Keeper {
             unfinished: None,
             identity: String::new(),
             history: Vec::new(),
+            constructed,
         };
         self.known.remember(&mut record, &history, plan.job.id);
         if let Some(store) = &self.store

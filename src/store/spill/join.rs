@@ -79,6 +79,7 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
         unfinished: Some(Unfinished { how: how.into(), missing, lacks }),
         identity: String::new(),
         history: Vec::new(),
+        constructed: Vec::new(),
     };
     match record.inconsistency() {
         None => Ok(Joined { record, gaps }),

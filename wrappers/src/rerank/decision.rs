@@ -1,17 +1,17 @@
 //! The order of a communicator's processes, from what all of them said: pure computation on the
 //! process that maps.
 
-use super::{Facts, How};
+use super::{Facts, How, earlier};
 use crate::places::Places;
 use crate::{given, plan};
 use rw::decide;
 use rw::mapping::TaskGrid;
 use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
 use rw::options::Settings;
-use rw::store::Store;
+use rw::store::{Constructed, Signature, Store};
 use rw::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What the weights of the edges are worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +67,17 @@ pub fn order(
     let entries = match weights {
         Weights::Given => declared,
         Weights::Unknown => {
-            let stored = stored(facts, reports);
+            let question = question(reports, vertices);
+            let (stored, then) = stored(facts, reports, question);
             let sent = entries(reports, |report| &report.sent);
-            [stored, sent].into_iter().find(|m| covers(m, &declared)).unwrap_or(declared)
+            let now = earlier::answer(question);
+            let by_vertex = |of: &[Entry], order: Option<Constructed>| {
+                order.map(|order| by_vertex(of, reports, &order.task_of_vertex)).unwrap_or_default()
+            };
+            [by_vertex(&stored, then), stored, by_vertex(&sent, now), sent]
+                .into_iter()
+                .find(|m| covers(m, &declared))
+                .unwrap_or(declared)
         }
     };
     let entries: Vec<(u32, u32, Traffic)> = entries
@@ -121,16 +129,44 @@ fn entries(reports: &[Report], of: impl Fn(&Report) -> &Vec<(u32, u64)>) -> Vec<
     entries
 }
 
-/// What the store has of the traffic between these processes; empty if nothing.
-fn stored(facts: &Facts, reports: &[Report]) -> Vec<Entry> {
+/// What is asked: by which tasks, and for which edges.
+fn question(reports: &[Report], vertices: usize) -> u64 {
+    let words = reports.iter().flat_map(|report| {
+        let edges = report.edges.iter().flat_map(|&(to, weight)| [u64::from(to), weight]);
+        [u64::from(report.task), report.edges.len() as u64].into_iter().chain(edges)
+    });
+    Signature::new().word(vertices as u64).words(words).value()
+}
+
+/// Keeps the order that was found, for the next topology that asks for the same.
+pub fn remember(reports: &[Report], vertices: usize, order: Option<&[u32]>) {
+    let task = |&rank: &u32| reports.get(rank as usize).map(|report| report.task);
+    let tasks = order.and_then(|order| order.iter().map(task).collect());
+    earlier::keep(question(reports, vertices), tasks);
+}
+
+/// Traffic between ranks as that between the vertices that the tasks behind them had then.
+fn by_vertex(measured: &[Entry], reports: &[Report], task_of_vertex: &[u32]) -> Vec<Entry> {
+    let vertex_of_task: HashMap<u32, u32> = task_of_vertex.iter().copied().zip(0..).collect();
+    let vertex = |rank: u32| {
+        let task = reports.get(rank as usize)?.task;
+        vertex_of_task.get(&task).copied().filter(|&vertex| (vertex as usize) < reports.len())
+    };
+    let moved = |&(from, to, bytes): &Entry| Some((vertex(from)?, vertex(to)?, bytes));
+    measured.iter().filter_map(moved).collect()
+}
+
+/// What the store has of the traffic between these processes, empty if nothing; and the order in which a
+/// topology had them then.
+fn stored(facts: &Facts, reports: &[Report], question: u64) -> (Vec<Entry>, Option<Constructed>) {
     let mut entries = Vec::new();
     if facts.store.is_empty() || facts.key.is_empty() {
-        return entries;
+        return (entries, None);
     }
     let record = Store::open(&facts.store).load(&facts.key);
-    let Ok(Some(record)) = record else { return entries };
+    let Ok(Some(mut record)) = record else { return (entries, None) };
     if record.matrix.tasks() != facts.size || !record.has_all_tasks() {
-        return entries;
+        return (entries, None);
     }
     let mut rank_of_task = vec![u32::MAX; facts.size];
     for (rank, report) in (0u32..).zip(reports) {
@@ -148,12 +184,13 @@ fn stored(facts: &Facts, reports: &[Report]) -> Vec<Entry> {
             entries.push((from, to, traffic.bytes));
         }
     }
-    entries
+    record.constructed.retain(|constructed| constructed.question == question);
+    (entries, record.constructed.pop())
 }
 
 /// Whether measured traffic is that of the declared edges: most of its bytes run along them, and
-/// most of them have some. Traffic of another phase of the program, or of a launch in which the same
-/// communicator was in another order, says nothing about them.
+/// most of them have some. Traffic of another phase of the program, or of a communicator whose order is
+/// not known, says nothing about them.
 fn covers(measured: &[Entry], declared: &[Entry]) -> bool {
     let pair = |&(i, j, _): &Entry| (i.min(j), i.max(j));
     let edges: HashSet<(u32, u32)> = declared.iter().filter(|e| e.0 != e.1).map(pair).collect();
@@ -268,6 +305,71 @@ mod tests {
         assert!(!covers(&[(0, 1, 10), (2, 1, 10), (0, 3, 30)], &declared), "other traffic");
         assert!(!covers(&[], &declared));
         assert!(!covers(&[(2, 2, 5)], &[(1, 1, 1)]), "a process with itself");
+    }
+
+    /// A ring whose vertices were other tasks in the launch that was recorded, and talked in pairs: its next
+    /// constructor finds the weights of its edges by vertex.
+    #[test]
+    fn traffic_of_an_earlier_order_weighs_the_edges_of_its_vertices() {
+        use rw::store::Record;
+        let ring = |heavy: bool| -> Vec<Entry> {
+            let weight = |v: u32| if heavy && v % 2 == 0 { 1000 } else { 1 };
+            (0..8).map(|v| (v, (v + 1) % 8, weight(v))).collect()
+        };
+        let reports: Vec<Report> = (0..8u32)
+            .map(|rank| Report {
+                process: rank,
+                task: rank,
+                edges: vec![((rank + 1) % 8, 1)],
+                sent: Vec::new(),
+            })
+            .collect();
+        let task_of_vertex = vec![0, 4, 1, 5, 2, 6, 3, 7];
+        let sent: Vec<(u32, u32, Traffic)> = ring(true)
+            .into_iter()
+            .map(|(from, to, bytes)| {
+                let task = |v: u32| task_of_vertex[v as usize];
+                (task(from), task(to), Traffic { bytes, messages: 1 })
+            })
+            .collect();
+        let place = std::env::temp_dir().join(format!("rankweave-earlier-{}", std::process::id()));
+        let question = question(&reports, 8);
+        let record = Record {
+            key: "a".into(),
+            program: String::new(),
+            command: Vec::new(),
+            mpi: String::new(),
+            recorded_at: 1,
+            matrix: CommMatrix::from_point_to_point(SparseMatrix::from_entries(8, &sent)),
+            launch: rw::store::Launch::default(),
+            baseline: None,
+            unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
+            constructed: vec![Constructed { question, task_of_vertex }],
+        };
+        Store::open(&place).save(&record).unwrap();
+        let facts = Facts {
+            store: place.to_string_lossy().into_owned(),
+            key: "a".into(),
+            ..facts(How::Map)
+        };
+        let (stored, then) = stored(&facts, &reports, question);
+        assert!(!covers(&stored, &ring(false)), "by task it is not that of the ring");
+        let mut found = by_vertex(&stored, &reports, &then.unwrap().task_of_vertex);
+        found.sort_unstable();
+        assert_eq!(found, ring(true));
+        let settings = Settings {
+            topology: Some("tree:2:2:2@1:10:100".into()),
+            slots: Some(rw::options::Slots::List(vec![0, 2, 4, 6, 1, 3, 5, 7])),
+            ..Settings::default()
+        };
+        let answer = order(&facts, &settings, &reports, Weights::Unknown, 8, None, None);
+        let order = answer.unwrap().0.unwrap();
+        for vertex in (0..8).step_by(2) {
+            assert_eq!(order[vertex] % 4, order[vertex + 1] % 4, "{order:?}");
+        }
+        std::fs::remove_dir_all(&place).unwrap();
     }
 
     #[test]

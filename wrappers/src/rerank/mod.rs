@@ -14,6 +14,7 @@
 pub mod adjacency;
 pub mod create;
 mod decision;
+pub mod earlier;
 #[allow(clippy::missing_safety_doc)]
 pub mod entries;
 pub mod exchange;

@@ -200,6 +200,9 @@ impl<A: Abi> Met<A> {
                 if settings.verbose >= 2 {
                     message::line(&format!("{what} of {} processes: {reason}", private.size));
                 }
+                if weights == Weights::Unknown {
+                    decision::remember(&reports, vertices, order.as_deref());
+                }
                 order
             });
             Word::Order(order.unwrap_or_default())
