@@ -187,6 +187,25 @@ class Launches:
                                 "the launch")
         self.results.add(f"{self.stack.name} {name}", problems, outcome)
 
+    def again(self):
+        """A Cartesian communicator whose faces along x are heavy, dealt out so that they stay inside nodes:
+        the first launch cannot know and cuts them, the next ones know it of that, whatever order its grid
+        had. (They took the traffic of tasks for that of points, and placed the grid blindly once more.)"""
+        slots = "0,4,1,5,2,6,3,7"
+        sent, problems = [], []
+        for launch in range(3):
+            outcome, store = self.with_tool("heavy faces again", "auto", 8, "cart_first.c", "4x8", "2",
+                                            topology=TOPOLOGY, slots=slots, min_gain=0)
+            if outcome.out.strip() != "ok cart_first" or outcome.err.strip():
+                problems.append(f"launch {launch + 1}: {outcome.out.strip()[:300]!r}, "
+                                f"{outcome.err.strip()[:300]!r}")
+            path = self.tool.stored(store)
+            sent.append(self.tool.facts(path)["internode_bytes"] if path else None)
+        # Two heavy edges at first, then the four light ones; less than a face is of collective calls.
+        if [size and size // FACE for size in sent] != [32, 8, 8]:
+            problems.append(f"bytes between nodes in three launches: {sent}")
+        self.results.add(f"{self.stack.name} heavy faces again", problems, outcome)
+
     def matrix(self, store, kind, problems):
         """The stored matrix of one kind; None with a text in `problems` if it cannot be had."""
         path = self.tool.stored(store)
@@ -258,7 +277,7 @@ def run(tool, results, stack, work, full=False):
     jobs += [(tests.known, (np,)) for np in ((4, 7, 10, 16) if full else (10,))]
     jobs += [(tests.wrong, (4,))]
     jobs += [(tests.sent, (7, how)) for how in ("shuffle", "auto")]
-    jobs += [(tests.first, (instance,)) for instance in FIRSTS]
+    jobs += [(tests.first, (instance,)) for instance in FIRSTS] + [(tests.again, ())]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(job, *arguments) for job, arguments in jobs]:
             done.result()
