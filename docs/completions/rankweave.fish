@@ -169,7 +169,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Leave the files where they are'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Take jobs that still run as well; their files stay'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l discard -d 'Remove the files of jobs that have ended, without making records'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace records that are newer, or whole where tasks are missing here'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace records that are newer, or whole where tasks are missing here, or of other tasks'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r

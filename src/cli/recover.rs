@@ -6,8 +6,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Spill;
 use crate::report::units;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};
-use crate::store::{Entry, Record, Store, Unstored, read_file};
+use crate::store::{Held, Record, Store, Unstored, in_order};
+use clap::parser::ValueSource;
 use serde_json::json;
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -34,10 +37,10 @@ there until all tasks are together. The record says what is missing; a launch re
 when no task is.
 
 A record that its store refused at the end of a program (no space, no permission) waits in the same \
-directories, and is stored, too.
+directories. It goes into that store, whatever RANKWEAVE_STORE says now, or into the one of --store.
 
 Jobs whose processes live are left alone. A record that is newer than the job is not replaced, nor \
-is a whole record by one with tasks missing.
+is a whole record by one with tasks missing, nor by one that waited and has another number of tasks.
 
 Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error.";
 
@@ -73,21 +76,60 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["keep", "running", "force"])]
     discard: bool,
 
-    /// Replace records that are newer, or whole where tasks are missing here
+    /// Replace records that are newer, or whole where tasks are missing here, or of other tasks
     #[arg(long)]
     force: bool,
 
     #[command(flatten)]
-    store: StoreArgs,
+    store: AskedStore,
 
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
 }
 
+/// The store that is asked for.
+#[derive(Debug)]
+struct AskedStore {
+    store: StoreArgs,
+    /// By the option, not by a variable that is set for all that is launched.
+    typed: bool,
+}
+
+impl clap::FromArgMatches for AskedStore {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let typed = matches.value_source("store") == Some(ValueSource::CommandLine);
+        Ok(AskedStore { store: StoreArgs::from_arg_matches(matches)?, typed })
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &clap::ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for AskedStore {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        StoreArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        StoreArgs::augment_args_for_update(command)
+    }
+}
+
+/// Says what went wrong, and keeps it for the end.
+fn fail(failures: &mut Vec<String>, whose: &str, error: &Error) {
+    eprintln!("rankweave: {whose}{error}");
+    failures.push(error.to_string());
+}
+
 impl Args {
     pub(super) fn execute(self) -> Result<Exit> {
-        let asked = self.store.given();
+        let asked = self.store.store.given();
         // SAFETY: no preconditions.
         let user = unsafe { libc::geteuid() };
         let directories = self.directories()?;
@@ -106,10 +148,11 @@ impl Args {
             jobs.retain(|job| id(job).starts_with(&wanted));
             strays.clear();
         }
-        let mut failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        failures.iter().for_each(|failure| eprintln!("rankweave: {failure}"));
+        let mut failures: Vec<String> = Vec::new();
+        errors.iter().for_each(|error| fail(&mut failures, "", error));
         if self.list {
-            return self.show(&jobs, &strays, &waiting);
+            let shown = self.show(&jobs, &strays, &waiting, &failures)?;
+            return problems(&failures).map_or(Ok(shown), Err);
         }
         let mut results = Vec::new();
         for job in &jobs {
@@ -118,143 +161,166 @@ impl Args {
                 eprintln!("rankweave: {key} (job {}) still runs; try: --running", id(job));
                 continue;
             }
+            let whose = format!("job {}: ", id(job));
             match self.one(job, asked.as_ref()) {
-                Ok(result) => results.push(result),
-                Err(error) => {
-                    eprintln!("rankweave: job {}: {error}", id(job));
-                    failures.push(error.to_string());
+                Ok((result, left)) => {
+                    results.push(result);
+                    left.iter().for_each(|error| fail(&mut failures, &whose, error));
                 }
+                Err(error) => fail(&mut failures, &whose, &error),
             }
         }
-        for (place, entry) in &waiting {
-            match self.stored(place, entry, asked.as_ref()) {
-                Ok(result) => results.push(result),
-                Err(error) => {
-                    eprintln!("rankweave: {error}");
-                    failures.push(error.to_string());
+        let typed = asked.as_ref().filter(|_| self.store.typed);
+        for held in &waiting {
+            match self.stored(held, typed) {
+                Ok((result, left)) => {
+                    results.push(result);
+                    left.iter().for_each(|error| fail(&mut failures, "", error));
                 }
+                Err(error) => fail(&mut failures, "", &error),
             }
         }
         for stray in strays.iter().filter(|s| !s.running) {
             // What somebody else keeps in a common store is not ours to remove.
             let is_ours = std::fs::symlink_metadata(&stray.path).is_ok_and(|m| m.uid() == user);
             if self.discard && is_ours {
-                let _ = std::fs::remove_file(&stray.path);
-                eprintln!("rankweave: removed {}", stray.path.display());
-                results.push(json!({ "removed": stray.path.display().to_string() }));
+                match std::fs::remove_file(&stray.path) {
+                    Ok(()) => {
+                        eprintln!("rankweave: removed {}", stray.path.display());
+                        results.push(json!({ "removed": stray.path.display().to_string() }));
+                    }
+                    Err(e) => {
+                        let error = Error::io("cannot remove the file", &stray.path, &e);
+                        fail(&mut failures, "", &error);
+                    }
+                }
             } else {
-                eprintln!("rankweave: {}", stray.error);
-                failures.push(stray.error.to_string());
+                fail(&mut failures, "", &stray.error);
             }
         }
         if self.json {
             let failures = failures.clone();
             output::print_json(&json!({ "schema": 1, "jobs": results, "errors": failures }))?;
-        } else if jobs.is_empty() && strays.is_empty() && waiting.is_empty() {
+        } else if jobs.is_empty() && strays.is_empty() && waiting.is_empty() && failures.is_empty()
+        {
             eprintln!("rankweave: nothing is left of any job in the directories looked at");
         }
-        if !failures.is_empty() {
-            // All of them were said above.
-            return Err(Error::new(
-                ErrorKind::Io,
-                match failures.len() {
-                    1 => "one problem, see above".into(),
-                    more => format!("{more} problems, see above"),
-                },
-            )
-            .advise("rankweave recover --list"));
+        if let Some(error) = problems(&failures) {
+            return Err(error.advise("rankweave recover --list"));
         }
         Ok(if results.is_empty() { Exit::Nothing } else { Exit::Done })
     }
 
+    /// The directories to look in, each once, by whatever names.
     fn directories(&self) -> Result<Vec<PathBuf>> {
-        if !self.directories.is_empty() {
-            return Ok(self.directories.clone());
-        }
-        let (settings, _) = crate::options::Settings::from_process_env();
-        Ok(match &settings.spill {
-            Spill::Directory(directory) => {
-                let mut all = candidates(Some(directory));
-                all.extend(candidates(None));
-                all
+        let mut all = self.directories.clone();
+        if all.is_empty() {
+            let (settings, _) = crate::options::Settings::from_process_env();
+            if let Spill::Directory(directory) = &settings.spill {
+                all.extend(candidates(Some(directory)));
             }
-            _ => candidates(None),
-        })
+            all.extend(candidates(None));
+        }
+        let mut seen = HashSet::new();
+        // What cannot be found has a name of its own.
+        all.retain(|d| seen.insert(std::fs::canonicalize(d).unwrap_or_else(|_| d.clone())));
+        Ok(all)
     }
 
-    /// Records in these directories that their store refused; none of them if one job is asked for, since
-    /// they say nothing of their job.
-    fn waiting(
-        &self,
-        directories: &[PathBuf],
-        user: u32,
-        errors: &mut Vec<Error>,
-    ) -> Vec<(Unstored, Entry)> {
+    /// Records in these directories that their store refused, the oldest first; none of them if one job
+    /// is asked for, since they say nothing of their job.
+    fn waiting(&self, directories: &[PathBuf], user: u32, errors: &mut Vec<Error>) -> Vec<Held> {
         let mut found = Vec::new();
         for directory in directories.iter().filter(|_| self.job.is_none()) {
-            let place = Unstored::of(directory, user);
-            match place.list() {
-                Ok(entries) => found.extend(entries.into_iter().map(|e| (place.clone(), e))),
-                Err(error) => errors.push(error),
-            }
+            let (held, failed) = Unstored::of(directory, user).list();
+            found.extend(held);
+            errors.extend(failed);
         }
+        in_order(&mut found);
         found
     }
 
-    /// Stores a record that its store had refused, unless a newer one is there.
+    /// Stores a record that its store had refused, unless a newer one is there or one of another number
+    /// of tasks. Also gives why its file could not be removed, if so.
     fn stored(
         &self,
-        place: &Unstored,
-        entry: &Entry,
+        held: &Held,
         asked: Option<&Store>,
-    ) -> Result<serde_json::Value> {
+    ) -> Result<(serde_json::Value, Option<Error>)> {
+        let entry = &held.entry;
         let key = units::printable(&entry.key);
+        let meanwhile = || eprintln!("rankweave: a newer record of {key} waits now, and stays");
         if self.discard {
-            place.remove(entry);
-            eprintln!("rankweave: removed {}", entry.path.display());
-            return Ok(json!({ "key": entry.key, "discarded": true }));
+            let removed = held.remove(None)?;
+            match removed {
+                true => eprintln!("rankweave: removed {}", entry.path.display()),
+                false => meanwhile(),
+            }
+            return Ok((json!({ "key": entry.key, "discarded": removed }), None));
         }
-        let record = read_file(&entry.path)?;
-        let store = match asked {
-            Some(store) => store.clone(),
-            None => Store::open(Store::default_dir()?),
-        };
-        if place.is(&store) {
+        let (record, file) = held.read()?;
+        let store = asked.map_or_else(|| held.store(), |store| Ok(store.clone()))?;
+        if held.waits_in(&store) {
             return Err(Error::new(ErrorKind::Usage, format!("the record {key} is there already"))
                 .at(entry.path.display())
                 .advise("--store with the directory where it is to go"));
         }
-        let newer = |before: &Record| before.recorded_at > record.recorded_at;
+        let why = Cell::new("");
+        let stays = |before: &Record| {
+            why.set(if before.matrix.tasks() != record.matrix.tasks() {
+                "one of another number of tasks"
+            } else if before.recorded_at > record.recorded_at {
+                "a newer record"
+            } else {
+                return false;
+            });
+            true
+        };
         let saved = match self.force {
             true => Some(store.save(&record)?),
-            false => store.save_unless(&record, newer)?,
+            false => store.save_unless(&record, stays)?,
         };
         let sent = units::bytes(record.launch.total_bytes);
         let of = format!("{key} ({} tasks, {sent} sent)", record.matrix.tasks());
         match &saved {
-            Some(_) => eprintln!("rankweave: stored {of}, which its store had refused"),
+            Some(path) => eprintln!(
+                "rankweave: stored {of}, which its store had refused, in {}",
+                path.display()
+            ),
             None => eprintln!(
-                "rankweave: not stored: {of}; a newer record is in the store and stays, unless --force"
+                "rankweave: not stored: {of}; {} is in the store and stays, unless --force",
+                why.get()
             ),
         }
+        let mut left = None;
         if saved.is_some() && !self.keep {
-            place.remove(entry);
+            match held.remove(Some(&file)) {
+                Ok(true) => {}
+                Ok(false) => meanwhile(),
+                Err(error) => left = Some(error),
+            }
         }
-        Ok(json!({
+        let result = json!({
             "key": record.key,
             "tasks": record.matrix.tasks(),
             "found": record.matrix.tasks(),
             "saved": saved.map(|p| p.display().to_string()),
-        }))
+        });
+        Ok((result, left))
     }
 
-    fn one(&self, job: &Unfinished, asked: Option<&Store>) -> Result<serde_json::Value> {
+    /// Also gives why a file of the job could not be removed, if so.
+    fn one(
+        &self,
+        job: &Unfinished,
+        asked: Option<&Store>,
+    ) -> Result<(serde_json::Value, Option<Error>)> {
         let store = job.store(asked)?;
         let key = units::printable(&job.job.key);
         if self.discard {
-            job.discard(&store);
+            job.discard(&store)?;
             eprintln!("rankweave: removed what was left of {key} (job {})", id(job));
-            return Ok(json!({ "job": id(job), "key": job.job.key, "discarded": true }));
+            return Ok((json!({ "job": id(job), "key": job.job.key, "discarded": true }), None));
         }
         let choice = Choice { keep: self.keep, force: self.force };
         let now = std::time::SystemTime::now()
@@ -263,7 +329,7 @@ impl Args {
         let outcome = job.recover(&store, &host(), choice, now)?;
         eprintln!("rankweave: {}", sentence(job, &outcome));
         let unfinished = outcome.record.unfinished.unwrap_or_default();
-        Ok(json!({
+        let result = json!({
             "job": id(job),
             "key": job.job.key,
             "tasks": job.job.tasks,
@@ -273,14 +339,16 @@ impl Args {
             "lacks": unfinished.lacks,
             "saved": outcome.saved.map(|p| p.display().to_string()),
             "waiting": outcome.waiting.map(|p| p.display().to_string()),
-        }))
+        });
+        Ok((result, outcome.left))
     }
 
     fn show(
         &self,
         jobs: &[Unfinished],
         strays: &[Stray],
-        waiting: &[(Unstored, Entry)],
+        waiting: &[Held],
+        failures: &[String],
     ) -> Result<Exit> {
         if self.json {
             let jobs: Vec<_> = jobs
@@ -307,7 +375,8 @@ impl Args {
                 .collect();
             let unstored: Vec<_> = waiting
                 .iter()
-                .map(|(_, entry)| {
+                .map(|held| {
+                    let entry = &held.entry;
                     json!({
                         "key": entry.key,
                         "program": entry.program,
@@ -315,11 +384,14 @@ impl Args {
                         "recorded_at": entry.recorded_at,
                         "size_bytes": entry.size,
                         "file": entry.path.display().to_string(),
+                        "store": held.store().ok().map(|s| s.directory().display().to_string()),
+                        "problem": problem(held).map(|error| error.to_string()),
                     })
                 })
                 .collect();
             output::print_json(&json!({
                 "schema": 1, "jobs": jobs, "unreadable": strays, "unstored": unstored,
+                "errors": failures,
             }))?;
         } else if !jobs.is_empty() || !strays.is_empty() || !waiting.is_empty() {
             output::print(&table(jobs, strays, waiting))?;
@@ -330,6 +402,21 @@ impl Args {
             Exit::Done
         })
     }
+}
+
+/// What to say at the end; all of it was said before.
+fn problems(failures: &[String]) -> Option<Error> {
+    let what = match failures.len() {
+        0 => return None,
+        1 => "one problem, see above".into(),
+        more => format!("{more} problems, see above"),
+    };
+    Some(Error::new(ErrorKind::Io, what))
+}
+
+/// Why a record that waits could not be stored where it belongs: it is damaged, or names no store.
+fn problem(held: &Held) -> Option<Error> {
+    held.read().err().or_else(|| held.store().err())
 }
 
 fn id(job: &Unfinished) -> String {
@@ -390,9 +477,9 @@ fn ranges(numbers: &[u32]) -> String {
     words.join(", ")
 }
 
-fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[(Unstored, Entry)]) -> String {
+fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[Held]) -> String {
     let key = |job: &Unfinished| units::printable(&job.job.key);
-    let wide = jobs.iter().map(key).chain(waiting.iter().map(|(_, e)| units::printable(&e.key)));
+    let wide = jobs.iter().map(key).chain(waiting.iter().map(|h| units::printable(&h.entry.key)));
     let wide = wide.map(|k| k.chars().count()).max().unwrap_or(0).max(3);
     let mut out = format!(
         "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {}\n",
@@ -409,16 +496,29 @@ fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[(Unstored, Entry)]) -
             job.how()
         ));
     }
-    for (_, entry) in waiting {
+    for held in waiting {
+        let entry = &held.entry;
+        // A damaged file does not say when it was.
+        let ended = match entry.recorded_at {
+            0 => String::new(),
+            at => format!("ended {}; ", units::time(at)),
+        };
+        let what = match (problem(held), held.store()) {
+            (None, Ok(store)) => {
+                format!("its store refused the record: {}", store.directory().display())
+            }
+            (Some(error), _) | (None, Err(error)) => {
+                format!("its store refused the record; problem: {error}")
+            }
+        };
         out.push_str(&format!(
-            "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  ended {}; its store refused the record\n",
+            "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {ended}{what}\n",
             "",
             units::printable(&entry.key),
             entry.tasks,
             units::bytes(entry.size),
             // When it started is not in the head of the file.
             "",
-            units::time(entry.recorded_at)
         ));
     }
     for stray in strays {

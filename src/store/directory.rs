@@ -126,8 +126,22 @@ impl Store {
         wait: bool,
         stays: &dyn Fn() -> bool,
     ) -> Result<Option<PathBuf>> {
-        let path = self.path_of(&record.key);
         self.create()?;
+        self.put_there(record, wait, stays)
+    }
+
+    /// [`Self::save_soon`] into a directory that exists: none is made, which would be open to others.
+    pub(super) fn save_there(&self, record: &Record) -> Result<PathBuf> {
+        Ok(self.put_there(record, false, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
+    }
+
+    fn put_there(
+        &self,
+        record: &Record,
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<Option<PathBuf>> {
+        let path = self.path_of(&record.key);
         let before = self.make_way(&path)?;
         let bytes = encode_with(record, &joined(&before, &record.history))?;
         let written = self.write(&path, &bytes, wait, stays)?;

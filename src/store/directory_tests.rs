@@ -217,3 +217,19 @@ fn a_record_that_came_meanwhile_stays() {
     assert_eq!(store.load("a").unwrap().unwrap().recorded_at, 2);
     assert_eq!(names(&store), ["a.rkw"]);
 }
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let (_dir, store) = store();
+    store.save(&sample("a", 4)).unwrap();
+    let pipe = store.path_of("p");
+    let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+    // SAFETY: a C string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let entries = store.list().unwrap();
+    let problem = entries[1].problem.as_ref().unwrap().to_string();
+    assert!(problem.contains("not a regular file"), "{problem}");
+    assert_eq!(store.load("p").unwrap_err().kind(), ErrorKind::Io);
+    assert!(store.save(&sample("p", 4)).is_err());
+    assert_eq!(names(&store), ["a.rkw", "p.rkw"]);
+}

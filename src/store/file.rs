@@ -24,6 +24,7 @@ use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// First bytes of every record file.
@@ -34,6 +35,8 @@ pub const VERSION: u32 = 5;
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
 const LARGEST: u64 = 32 << 30;
+/// What is said of a pipe, a device and the like.
+const NOT_REGULAR: &str = "this is not a regular file";
 
 /// What the header says, once it has been checked.
 pub(super) struct Header {
@@ -214,15 +217,40 @@ pub fn decode(bytes: &[u8]) -> Result<Record> {
 
 /// Reads and decodes a record file; errors name it.
 pub fn read_file(path: &Path) -> Result<Record> {
-    let (bytes, _) = read_bytes(path, u64::MAX)?;
-    decode(&bytes).map_err(|e| e.at(path.display()))
+    read_open(path).map(|(record, _)| record)
+}
+
+/// [`read_file`], which also gives the open file: as long as it is open no other has its number.
+pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
+    let (bytes, _, file) = read_bytes(path, u64::MAX)?;
+    let record = decode(&bytes).map_err(|e| e.at(path.display()))?;
+    Ok((record, file))
+}
+
+/// Opens a file for reading; does not wait for the other end of a pipe.
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// The bytes of a small file of a store.
+///
+/// Errors: it cannot be read, or is not a regular file.
+pub(super) fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other(NOT_REGULAR));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads what stands in front of the matrix, and checks the length of the file but not its
 /// checksum. Also gives the length.
 pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     const FIRST: u64 = 16 << 10;
-    let (bytes, length) = read_bytes(path, FIRST)?;
+    let (bytes, length, _) = read_bytes(path, FIRST)?;
     let header =
         parse_header(&bytes, MAGIC, VERSION, "record").map_err(|e| e.at(path.display()))?;
     check_length(&header, length.saturating_sub(HEADER as u64), "record")
@@ -230,7 +258,7 @@ pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     let decoded =
         postcard::take_from_bytes::<Head>(&bytes[HEADER..]).map(|(head, _)| head).or_else(|_| {
             // A command line longer than the first block: take the whole file.
-            let (all, _) = read_bytes(path, u64::MAX).unwrap_or_default();
+            let all = read_bytes(path, u64::MAX).map_or_else(|_| Vec::new(), |(all, ..)| all);
             postcard::take_from_bytes::<Head>(all.get(HEADER..).unwrap_or(&[])).map(|(h, _)| h)
         });
     match decoded {
@@ -239,8 +267,8 @@ pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     }
 }
 
-/// The first `limit` bytes of a file, and its whole length.
-fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64)> {
+/// The first `limit` bytes of a file, its whole length, and the open file.
+fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     let failed = |e: std::io::Error| {
         let error = Error::io("cannot read the record", path, &e);
         match e.kind() {
@@ -248,20 +276,23 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64)> {
             _ => error,
         }
     };
-    let file = File::open(path).map_err(failed)?;
+    let file = open(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if meta.is_dir() {
         return Err(Error::new(ErrorKind::Io, "this is a directory, not a record")
             .at(path.display())
             .advise("the name of a file in it, or --store with the directory"));
     }
+    if !meta.is_file() {
+        return Err(Error::new(ErrorKind::Io, NOT_REGULAR).at(path.display()));
+    }
     if meta.len() > LARGEST {
         return Err(damaged("the file is larger than any record").at(path.display()));
     }
     let mut bytes = Vec::new();
-    file.take(limit.min(LARGEST)).read_to_end(&mut bytes).map_err(failed)?;
+    (&file).take(limit.min(LARGEST)).read_to_end(&mut bytes).map_err(failed)?;
     let length = meta.len().max(bytes.len() as u64);
-    Ok((bytes, length))
+    Ok((bytes, length, file))
 }
 
 fn parse_header(bytes: &[u8], magic: [u8; 8], newest: u32, what: &str) -> Result<Header> {

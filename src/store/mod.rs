@@ -28,5 +28,5 @@ pub use identity::{Identity, build_id, identity, key_for};
 pub use orders::{KeptOrder, MOST_ORDERS};
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use signature::Signature;
-pub use unstored::Unstored;
+pub use unstored::{Held, Unstored, in_order};
 pub use verdict::{Finding, Verdict, program_id, program_of_key};

@@ -10,7 +10,7 @@
 
 use super::Store;
 use super::directory::is_stale;
-use super::file::{open_sealed, seal};
+use super::file::{open_sealed, read_small, seal};
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -91,7 +91,7 @@ impl Store {
             Ok(meta) if meta.len() > LARGEST => {
                 return Err(damaged("is too large").at(path.display()));
             }
-            _ => fs::read(&path).map_err(|e| Error::io("cannot read the order", &path, &e))?,
+            _ => read_small(&path).map_err(|e| Error::io("cannot read the order", &path, &e))?,
         };
         let order = decode(&bytes).map_err(|e| e.at(path.display()))?;
         let cut = order.cut_after.is_some_and(|after| after < limit);
@@ -107,7 +107,7 @@ impl Store {
         let folder = self.orders();
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of orders", &folder, &e))?;
-        if let Ok(bytes) = fs::read(&path)
+        if let Ok(bytes) = read_small(&path)
             && let Err(error) = decode(&bytes)
             && error.kind() == ErrorKind::NewerVersion
         {

@@ -1,84 +1,319 @@
 //! Records that their store refused: kept in a directory of the node until `rankweave recover` stores them.
 //!
 //! A job cannot be asked to make room, and its matrix may have taken a day to record. So rank 0 puts the
-//! record into `DIR/rankweave-USER-unstored`, beside the spill files: one file for each key, the newest,
-//! so that a program that is launched again and again fills nothing. Others can write to the directory
-//! around it; only one that is the user's own and closed to them is used.
+//! record into `DIR/rankweave-USER-unstored`, beside the spill files. There each store has a directory
+//! that names it, with one file for each key, the newest, so that a program that is launched again and
+//! again fills nothing. Others can write to the directory around it; only one that is the user's own,
+//! closed to them, and that they cannot put another in place of, is used.
 
 use super::directory::{Entry, Store};
-use super::file::encode;
+use super::file::{encode, read_open, read_small};
 use super::record::Record;
 use crate::error::{Error, ErrorKind, Result};
-use std::ffi::CString;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A record is at most this part of the free space.
 const PART_OF_FREE: u64 = 256;
+/// The file that names the store, in each store's directory: the bytes of its path.
+const STORE: &str = "store";
 
 /// The place for such records in a directory.
 #[derive(Debug, Clone)]
 pub struct Unstored {
+    /// The directory around it.
+    around: PathBuf,
     directory: PathBuf,
     user: u32,
+}
+
+/// A record that waits in such a place.
+#[derive(Debug)]
+pub struct Held {
+    /// What its head says, or why it cannot be read.
+    pub entry: Entry,
+    place: Unstored,
+    file: Option<Number>,
+    /// When it was kept; orders records of the same second.
+    kept_at: Option<SystemTime>,
+}
+
+/// Device and number of a file.
+type Number = (u64, u64);
+
+/// Whose a directory is.
+#[derive(Debug, PartialEq, Eq)]
+enum Owner {
+    /// It is not there.
+    Nobody,
+    User,
+    Other,
 }
 
 impl Unstored {
     /// That of `user` in `directory`; it need not exist.
     pub fn of(directory: &Path, user: u32) -> Self {
-        Unstored { directory: directory.join(format!("rankweave-{user}-unstored")), user }
+        let place = directory.join(format!("rankweave-{user}-unstored"));
+        Unstored { around: directory.into(), directory: place, user }
     }
 
-    /// Keeps a record in place of an older one of its key; gives the file.
+    /// Keeps a record that `store` refused, in place of an older one of its key; gives the file.
     ///
-    /// Errors: the directory is somebody else's or open to others, or there is too little space.
-    pub fn keep(&self, record: &Record) -> Result<PathBuf> {
-        match fs::DirBuilder::new().mode(0o700).create(&self.directory) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(Error::io("cannot create", &self.directory, &e));
-            }
-            _ => self.check()?,
-        }
-        let bytes = encode(record)?.len() as u64;
-        if bytes > free(&self.directory) / PART_OF_FREE {
-            return Err(Error::new(ErrorKind::Io, "too little space").at(self.directory.display()));
-        }
-        Store::open(&self.directory).save_soon(record)
+    /// Errors: the directory is somebody else's, or others can write to it or put another in its place;
+    /// there is too little space; I/O errors. Nothing is left behind then.
+    pub fn keep(&self, record: &Record, store: &Store) -> Result<PathBuf> {
+        self.keep_in(record, store, free)
     }
 
-    /// Whether what lies there can only be the user's own.
-    fn check(&self) -> Result<()> {
-        let meta = fs::symlink_metadata(&self.directory)
-            .map_err(|e| Error::io("cannot look at", &self.directory, &e))?;
-        if !meta.is_dir() || meta.uid() != self.user || meta.mode() & 0o022 != 0 {
-            let what = "not a directory that only its user can write to";
-            return Err(Error::new(ErrorKind::Io, what).at(self.directory.display()));
+    /// [`Self::keep`] with the free bytes of a directory as a function.
+    fn keep_in(
+        &self,
+        record: &Record,
+        store: &Store,
+        free: impl Fn(&Path) -> u64,
+    ) -> Result<PathBuf> {
+        const ATTEMPTS: usize = 3;
+        self.check_around()?;
+        let store = std::path::absolute(store.directory())
+            .map_err(|e| Error::io("cannot find the store's path", store.directory(), &e))?;
+        let folder = self.directory.join(name_of(&store));
+        let crowded = encode(record)?.len() as u64 > free(&self.around) / PART_OF_FREE;
+        let mut result =
+            Err(Error::new(ErrorKind::Io, "too little space").at(self.around.display()));
+        for _ in 0..if crowded { 0 } else { ATTEMPTS } {
+            result = self
+                .make(&self.directory)
+                .and_then(|()| self.make(&folder))
+                .and_then(|()| put(record, &store, &folder));
+            // Whoever takes the last record away removes the directories, maybe at this moment.
+            if result.is_ok() || folder.exists() {
+                break;
+            }
+        }
+        if result.is_err() && self.owner(&self.directory).is_ok_and(|o| o == Owner::User) {
+            self.tidy(&folder);
+        }
+        result
+    }
+
+    /// Makes a directory that is closed to others, or finds one.
+    fn make(&self, directory: &Path) -> Result<()> {
+        match fs::DirBuilder::new().mode(0o700).create(directory) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(Error::io("cannot create", directory, &e))
+            }
+            _ => match self.owner(directory)? {
+                Owner::User => Ok(()),
+                _ => Err(Error::new(ErrorKind::Io, "this belongs to another user")
+                    .at(directory.display())),
+            },
+        }
+    }
+
+    /// Whose a directory is.
+    ///
+    /// Errors: it is the user's own, but others can write to it, or it is no directory.
+    fn owner(&self, directory: &Path) -> Result<Owner> {
+        let Ok(meta) = fs::symlink_metadata(directory) else { return Ok(Owner::Nobody) };
+        if meta.uid() != self.user {
+            return Ok(Owner::Other);
+        }
+        let at = directory.display();
+        if !meta.is_dir() {
+            let what = "this is not a directory; records that wait cannot be here";
+            return Err(Error::new(ErrorKind::Io, what).at(at).advise("removing it"));
+        }
+        if meta.mode() & 0o022 != 0 {
+            let what = "others can write to this directory, so that what waits here is not used";
+            return Err(Error::new(ErrorKind::Io, what)
+                .at(&at)
+                .advise(format!("chmod go-w {at}, or removing it")));
+        }
+        Ok(Owner::User)
+    }
+
+    /// Errors: others can put another directory in place of this one.
+    fn check_around(&self) -> Result<()> {
+        let at = self.around.display();
+        let meta = fs::metadata(&self.around)
+            .map_err(|e| Error::io("cannot look at the directory", &self.around, &e))?;
+        if meta.mode() & 0o022 != 0 && meta.mode() & 0o1000 == 0 {
+            let what = "others can write to this directory and replace what is in it (it has no \
+                        sticky bit), so that no records can wait here";
+            return Err(Error::new(ErrorKind::Io, what)
+                .at(&at)
+                .advise(format!("chmod go-w {at}, or another directory with RANKWEAVE_SPILL")));
         }
         Ok(())
     }
 
-    /// What waits here, the newest first; nothing if the place does not exist or is not the user's own.
-    pub fn list(&self) -> Result<Vec<Entry>> {
-        match self.check() {
-            Ok(()) => Store::open(&self.directory).list(),
-            Err(_) => Ok(Vec::new()),
+    /// What waits here, the oldest first, and what cannot be read or is not used. A place that does not
+    /// exist or is another user's has nothing.
+    pub fn list(&self) -> (Vec<Held>, Vec<Error>) {
+        let (mut held, mut errors) = (Vec::new(), Vec::new());
+        let folders = match self.owner(&self.directory) {
+            Ok(Owner::User) => self.check_around().and_then(|()| {
+                fs::read_dir(&self.directory)
+                    .map_err(|e| Error::io("cannot list what waits", &self.directory, &e))
+            }),
+            Ok(_) => return (held, errors),
+            Err(error) => Err(error),
+        };
+        let folders = match folders {
+            Ok(folders) => folders.flatten().map(|f| f.path()),
+            Err(error) => return (held, vec![error]),
+        };
+        for folder in folders {
+            let found = match self.owner(&folder) {
+                Ok(Owner::User) => Store::open(&folder).list(),
+                Ok(_) => continue,
+                Err(error) => Err(error),
+            };
+            match found {
+                Ok(entries) => held.extend(entries.into_iter().map(|e| Held::new(e, self))),
+                Err(error) => errors.push(error),
+            }
+        }
+        in_order(&mut held);
+        (held, errors)
+    }
+
+    /// Removes a store's directory and the place, as far as no record is in them.
+    fn tidy(&self, folder: &Path) {
+        let store = Store::open(folder);
+        if store.list().is_ok_and(|entries| entries.is_empty()) {
+            let path = folder.join(STORE);
+            let named = read_small(&path);
+            let _ = fs::remove_file(&path);
+            // A launch may keep a record at this moment, which needs the name.
+            if fs::remove_dir(folder).is_err()
+                && let Ok(bytes) = named
+            {
+                let _ = store.write(&path, &bytes, false, &|| false);
+            }
+        }
+        let _ = fs::remove_dir(&self.directory);
+    }
+}
+
+impl Held {
+    fn new(entry: Entry, place: &Unstored) -> Held {
+        let meta = fs::symlink_metadata(&entry.path).ok();
+        Held {
+            place: place.clone(),
+            file: meta.as_ref().map(number),
+            kept_at: meta.and_then(|m| m.modified().ok()),
+            entry,
         }
     }
 
-    /// True if a store is this very place.
-    pub fn is(&self, store: &Store) -> bool {
-        let real = |path: &Path| fs::canonicalize(path).ok();
-        real(&self.directory).is_some_and(|own| Some(own) == real(store.directory()))
+    /// The directory of those of its store.
+    fn folder(&self) -> &Path {
+        self.entry.path.parent().unwrap_or(&self.place.directory)
     }
 
-    /// Removes a record that waits no more, and the place if it was the last. A failure leaves something
-    /// that is found again.
-    pub fn remove(&self, entry: &Entry) {
-        let _ = fs::remove_file(&entry.path);
-        let _ = fs::remove_dir(&self.directory);
+    /// The store that refused it.
+    ///
+    /// Errors: the file that names it is missing or damaged.
+    pub fn store(&self) -> Result<Store> {
+        let path = self.folder().join(STORE);
+        let unknown = |why: &str| {
+            Error::new(
+                ErrorKind::Format,
+                format!("the store of a record that waits is not known: {why}"),
+            )
+            .at(path.display())
+            .advise("--store with the directory where it is to go")
+        };
+        let bytes = read_small(&path).map_err(|e| unknown(&e.to_string()))?;
+        let named = PathBuf::from(OsString::from_vec(bytes));
+        let belongs = self.folder().file_name().is_some_and(|name| *name == *name_of(&named));
+        match belongs && named.is_absolute() {
+            true => Ok(Store::open(named)),
+            false => Err(unknown("the file is damaged")),
+        }
     }
+
+    /// The record, and its open file for [`Self::remove`].
+    ///
+    /// Errors: it cannot be read, is damaged, or of a newer version.
+    pub fn read(&self) -> Result<(Record, File)> {
+        const DISCARD: &str = "rankweave recover --discard, which removes what waits";
+        read_open(&self.entry.path).map_err(|e| match e.kind() {
+            ErrorKind::Format => e.advise(DISCARD),
+            ErrorKind::NewerVersion => e.advise(format!("a newer rankweave, or: {DISCARD}")),
+            _ if !self.entry.path.is_file() => e.advise("removing it"),
+            _ => e,
+        })
+    }
+
+    /// True if a store is in the place where this record waits.
+    pub fn waits_in(&self, store: &Store) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let store = real(store.directory());
+        real(&self.place.directory).is_some_and(|own| store.is_some_and(|s| s.starts_with(own)))
+    }
+
+    /// Removes the file if it is still the one that was read, else the one that was listed, and the place
+    /// if it was the last; `false` if a launch has kept another meanwhile, which stays.
+    pub fn remove(&self, read: Option<&File>) -> Result<bool> {
+        let path = &self.entry.path;
+        let failed =
+            |e: std::io::Error| Error::io("cannot remove the record that waited", path, &e);
+        let meant = match read {
+            Some(file) => Some(number(&file.metadata().map_err(failed)?)),
+            None => self.file,
+        };
+        match fs::symlink_metadata(path) {
+            Ok(meta) if Some(number(&meta)) != meant => return Ok(false),
+            Ok(_) => fs::remove_file(path).map_err(failed)?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(failed(e)),
+        }
+        self.place.tidy(self.folder());
+        Ok(true)
+    }
+}
+
+/// Sorts what waits in one or several places such that a later record of a key replaces an earlier one.
+pub fn in_order(held: &mut [Held]) {
+    let rank = |h: &Held| (h.entry.recorded_at, h.kept_at);
+    held.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.entry.path.cmp(&b.entry.path)));
+}
+
+fn number(meta: &fs::Metadata) -> Number {
+    (meta.dev(), meta.ino())
+}
+
+/// The name of a store's directory: a hash of the store's absolute path, 16 hexadecimal digits.
+fn name_of(store: &Path) -> OsString {
+    let bytes = store.as_os_str().as_bytes();
+    let low = crc32fast::hash(bytes);
+    let high = crc32fast::hash(&[format!("{low:08x}").as_bytes(), bytes].concat());
+    format!("{high:08x}{low:08x}").into()
+}
+
+/// Puts a record into the directory of its store, which exists.
+fn put(record: &Record, store: &Path, folder: &Path) -> Result<PathBuf> {
+    name(folder, store)?;
+    let path = Store::open(folder).save_there(record)?;
+    // It is needed as long as there is a record; without it `recover` asks for the store.
+    let _ = name(folder, store);
+    Ok(path)
+}
+
+/// Sees to it that a directory names its store.
+fn name(folder: &Path, store: &Path) -> Result<()> {
+    let path = folder.join(STORE);
+    let bytes = store.as_os_str().as_bytes();
+    if read_small(&path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    Store::open(folder).write(&path, bytes, false, &|| false).map(|_| ())
 }
 
 /// Free bytes of the file system of a directory; 0 if it does not tell.
@@ -95,67 +330,5 @@ fn free(directory: &Path) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn user() -> u32 {
-        // SAFETY: no preconditions.
-        unsafe { libc::geteuid() }
-    }
-
-    fn record(key: &str, recorded_at: u64) -> Record {
-        Record {
-            key: key.into(),
-            program: "/bin/a".into(),
-            command: Vec::new(),
-            mpi: String::new(),
-            recorded_at,
-            matrix: crate::matrix::CommMatrix::empty(2),
-            launch: Default::default(),
-            baseline: None,
-            unfinished: None,
-            identity: String::new(),
-            history: Vec::new(),
-            constructed: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn one_record_for_each_key_waits() {
-        let dir = tempfile::tempdir().unwrap();
-        let place = Unstored::of(dir.path(), user());
-        assert!(place.list().unwrap().is_empty());
-        for (key, time) in [("a", 1), ("a", 2), ("b", 3)] {
-            place.keep(&record(key, time)).unwrap();
-        }
-        let waiting = place.list().unwrap();
-        let seen: Vec<_> = waiting.iter().map(|e| (e.key.as_str(), e.recorded_at)).collect();
-        assert_eq!(seen, [("b", 3), ("a", 2)]);
-        let mode = fs::metadata(&place.directory).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
-        assert!(place.is(&Store::open(&place.directory)) && !place.is(&Store::open(dir.path())));
-        waiting.iter().for_each(|entry| place.remove(entry));
-        assert!(!place.directory.exists());
-    }
-
-    #[test]
-    fn a_place_that_others_can_write_to_is_not_used() {
-        let dir = tempfile::tempdir().unwrap();
-        let place = Unstored::of(dir.path(), user());
-        place.keep(&record("a", 1)).unwrap();
-        for mode in [0o777, 0o720] {
-            fs::set_permissions(&place.directory, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(place.keep(&record("a", 2)).is_err());
-            assert!(place.list().unwrap().is_empty(), "what others may have put there");
-        }
-        let other = Unstored { user: user() + 1, ..place.clone() };
-        assert!(other.keep(&record("a", 2)).is_err() && other.list().unwrap().is_empty());
-        let link = dir.path().join("link");
-        fs::create_dir(&link).unwrap();
-        let linked = Unstored::of(&link, user());
-        std::os::unix::fs::symlink(dir.path(), &linked.directory).unwrap();
-        assert!(linked.keep(&record("a", 2)).is_err());
-        assert!(Unstored::of(Path::new("/proc"), user()).keep(&record("a", 2)).is_err());
-    }
-}
+#[path = "unstored_tests.rs"]
+mod tests;

@@ -6,7 +6,7 @@
 //! magic `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for
 //! each number of tasks that was checked, the newest last.
 
-use super::file::{open_sealed, seal};
+use super::file::{open_sealed, read_small, seal};
 use super::{Identity, Store};
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl Store {
                     .at(path.display())
                     .advise("removing it and 'rankweave check' again"));
             }
-            _ => std::fs::read(&path)
+            _ => read_small(&path)
                 .map_err(|e| Error::io("cannot read the verdict of the check", &path, &e))?,
         };
         let read = || -> Result<Vec<Verdict>> {

@@ -99,6 +99,14 @@ class Exits:
             return [f"recover ends with {done.returncode}: {done.stderr.strip()}"], []
         return [], json.loads(done.stdout)["jobs"]
 
+    def unstored(self, spill, store):
+        """The records that wait for a store, as `recover --list` gives them."""
+        done = subprocess.run([self.tool.command, "recover", "--list", "--json", spill],
+                              capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode != 0:
+            return []
+        return [record for record in json.loads(done.stdout)["unstored"] if record["store"] == store]
+
     def matrices(self, store):
         path = self.tool.stored(store)
         if path is None:
@@ -369,32 +377,56 @@ class Exits:
 
     def refused(self):
         """A store that cannot be written to at the end: the record waits beside the spill files, one for
-        each key, and `recover` stores it."""
-        _, store, spill = self.place("refused")
+        each key of each store, and `recover` stores it, in the store it names or another that is asked
+        for."""
+        directory, store, spill = self.place("refused")
         blocked = "/proc/rankweave-store"
         plain = self.launch(["finalize"], {})
         problems = []
-        for _ in range(2):
-            outcome = self.launch(["finalize"], self.variables(blocked, spill))
+
+        def launch(refuses, store, start=0):
+            """A launch that says where its record waits, behind `start` lines of its start."""
+            outcome = self.launch(["finalize"], self.variables(store, spill))
             said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
             outcome.err = "\n".join(set(outcome.err.splitlines()) - set(said))
-            problems += self.compare(plain, outcome, "finalize")
-            if len(said) != 1 or f"rankweave recover --store {blocked}" not in said[0]:
-                problems.append(f"said {said}")
+            problems.extend(self.compare(plain, outcome, "finalize"))
+            if len(said) != start + 1 or not said[-1].endswith(f": rankweave recover {spill}"):
+                problems.append(f"{refuses}: said {said}")
+            elif start and "is to wait on this node" not in said[0]:
+                problems.append(f"{refuses}: said {said} at the start")
+            return outcome
+
+        for _ in range(2):
+            outcome = launch("no directory", blocked)
         waiting = f"rankweave-{os.geteuid()}-unstored"
-        if self.left(spill) != [waiting] or len(os.listdir(os.path.join(spill, waiting))) != 1:
+        if self.left(spill) != [waiting] or len(self.unstored(spill, blocked)) != 1:
             problems.append(f"left: {self.left(spill)}")
         done = subprocess.run([self.tool.command, "recover", "--list", spill], capture_output=True,
                               text=True, check=False)
-        if done.returncode != 0 or "its store refused the record" not in done.stdout:
+        if done.returncode != 0 or f"its store refused the record: {blocked}" not in done.stdout:
             problems.append(f"recover --list ends with {done.returncode}: {done.stdout}{done.stderr}")
-        # The store refuses still: nothing is lost.
-        errors, _ = self.recover(blocked, spill)
-        if not errors or self.left(spill) != [waiting]:
-            problems.append(f"recover into the same store: {errors}, left {self.left(spill)}")
+        # The store that it names refuses still, whatever store is set now: nothing is lost.
+        other = os.path.join(directory, "other")
+        for variables in ({"XDG_DATA_HOME": other}, {"RANKWEAVE_STORE": other}):
+            environment = {k: v for k, v in os.environ.items() if k != "RANKWEAVE_STORE"} | variables
+            done = subprocess.run([self.tool.command, "recover", spill], capture_output=True, text=True,
+                                  check=False, timeout=60, env=environment)
+            if done.returncode != 2 or blocked not in done.stderr or os.path.exists(other):
+                problems.append(f"recover with {variables} ends with {done.returncode}: {done.stderr}")
+            if len(self.unstored(spill, blocked)) != 1:
+                problems.append(f"recover with {variables} leaves {self.left(spill)}")
+        # A directory under the key's name, which cannot be read: that store has a record of its own.
+        key = self.unstored(spill, blocked)[0]["key"] if self.unstored(spill, blocked) else "none"
+        strange = os.path.join(directory, "strange")
+        os.makedirs(os.path.join(strange, f"{key}.rkw"), exist_ok=True)
+        launch("a directory in place of the record", strange, start=1)
+        if len(self.unstored(spill, blocked)) != 1 or len(self.unstored(spill, strange)) != 1:
+            problems.append("the records of two stores do not wait side by side")
+        os.rmdir(os.path.join(strange, f"{key}.rkw"))
+        # The records of both are of one key: the newer stays, whatever the order they are found in.
         errors, jobs = self.recover(store, spill)
         problems += errors + self.differences(store)
-        if self.left(spill) or len(jobs) != 1:
+        if self.left(spill) or len(jobs) != 2:
             problems.append(f"after recover: {jobs}, left {self.left(spill)}")
         # Who wants no such files gets none.
         outcome = self.launch(["finalize"], self.variables(blocked, "off"))

@@ -1,7 +1,7 @@
 """Damaged and impossible input, the command around a launch, and programs that are no MPI programs.
 
-Whatever is wrong with the input: the job is unharmed, one line on standard error says what is wrong,
-and nothing that was stored is lost.
+Whatever is wrong with the input: the job is unharmed, one line on standard error says what is wrong
+(another, at the end, where a record waits that cannot be stored), and nothing that was stored is lost.
 """
 
 import os
@@ -26,9 +26,13 @@ def damaged_input(tool, results, stack, work):
     program = [stack.program("ring.c"), "send"]
     environment = stack.environment()
 
+    # What cannot be stored waits there, and not in the node's own directories.
+    spill = os.path.join(work, f"hostile-{stack.name}-spill")
+    os.makedirs(spill, exist_ok=True)
+
     def launch(variables, np=NP):
-        command = stack.launch(np, {"LD_PRELOAD": tool.library, "RANKWEAVE_KEY": "k", **variables},
-                               program)
+        command = stack.launch(np, {"LD_PRELOAD": tool.library, "RANKWEAVE_KEY": "k",
+                                    "RANKWEAVE_SPILL": spill, **variables}, program)
         outcome = stacks.execute(command, environment)
         outcome.command = shlex.join(command)
         return outcome
@@ -78,7 +82,7 @@ def damaged_input(tool, results, stack, work):
             with open(path, "rb") as f:
                 if f.read() != content:
                     more.append("the file of the newer version was overwritten")
-        check(name, outcome, words=words, more=more)
+        check(name, outcome, lines=2 if left_alone else 1, words=words, more=more)
 
     damage("store of garbage", lambda b: b"garbage " * 40, ())
     damage("empty store file", lambda b: b"", ())
@@ -93,14 +97,16 @@ def damaged_input(tool, results, stack, work):
         os.remove(path)
         os.makedirs(path)
         check("unreadable store file",
-              launch({"RANKWEAVE_MODE": "auto", "RANKWEAVE_STORE": store}))
+              launch({"RANKWEAVE_MODE": "auto", "RANKWEAVE_STORE": store}),
+              lines=2, words=("is to wait on this node", f"rankweave recover {spill}"))
 
     # A store below a plain file cannot be made, not even by root.
     blocked = fresh("file")
     with open(blocked, "w") as f:
         f.write("in the way\n")
     check("store directory that cannot be made",
-          launch({"RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": os.path.join(blocked, "store")}))
+          launch({"RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": os.path.join(blocked, "store")}),
+          lines=2, words=("is to wait on this node", f"rankweave recover {spill}"))
 
     store, path = recorded("few-slots")
     settings = {"RANKWEAVE_MODE": "reorder", "RANKWEAVE_STORE": store}

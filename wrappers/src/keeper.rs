@@ -32,8 +32,11 @@ pub struct Measured {
 /// What rank 0 keeps until the end.
 #[derive(Debug)]
 pub struct Keeper {
-    /// `None`: nothing can be stored, and that was said.
+    /// `None`: nothing can be stored there, and that was said.
     pub store: Option<Store>,
+    /// Instead of `store`: one whose record in place could not be read and stays, and the problem. The
+    /// record of this launch waits on the node.
+    blocked: Option<(Store, String)>,
     /// Under which the record is stored.
     pub key: String,
     program: String,
@@ -69,6 +72,33 @@ fn absolute(store: &Store) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
 }
 
+/// The store refused the record: it waits on this node, where the user lets files be kept.
+fn keep_elsewhere(record: &Record, store: &Store, problem: &str) {
+    let spill = &crate::config::settings().0.spill;
+    let directories = if *spill == Spill::Off { Vec::new() } else { candidates(spill.directory()) };
+    // SAFETY: no preconditions.
+    let user = unsafe { libc::geteuid() };
+    let mut reason = "RANKWEAVE_SPILL is off".to_string();
+    for directory in directories {
+        // For a command that is typed anywhere.
+        let directory = std::path::absolute(&directory).unwrap_or(directory);
+        let place = Unstored::of(&directory, user);
+        match crate::signal::without_signal(libc::SIGXFSZ, || place.keep(record, store)) {
+            Ok(path) => {
+                message::line(&format!(
+                    "{problem}; the matrix of this launch waits in {}; when the store can be \
+                     written, on this node: rankweave recover {}",
+                    path.display(),
+                    directory.display()
+                ));
+                return;
+            }
+            Err(error) => reason = error.to_string(),
+        }
+    }
+    message::line(&format!("{problem}; the matrix of this launch is not stored ({reason})"));
+}
+
 impl Keeper {
     /// For a launch of `size` tasks of this process's program; `mpi` is the MPI library's own description.
     pub fn new(settings: &Settings, size: usize, mpi: &str) -> Keeper {
@@ -83,6 +113,7 @@ impl Keeper {
         let key = settings.key.clone().unwrap_or_else(|| format!("{name}-n{size}"));
         Keeper {
             store: open_store(settings),
+            blocked: None,
             key,
             program: exe.to_string_lossy().into_owned(),
             command,
@@ -121,15 +152,16 @@ impl Keeper {
             }
             Err(error) => {
                 let keeps = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
-                let note = if keeps {
-                    "; nothing is stored in this launch"
-                } else {
-                    "; it is kept aside and this launch records anew"
+                let store = if keeps { self.store.take() } else { None };
+                let note = match (keeps, &crate::config::settings().0.spill) {
+                    (false, _) => "it is kept aside and this launch records anew",
+                    (true, Spill::Off) => "nothing is stored in this launch",
+                    (true, _) => {
+                        self.blocked = store.map(|store| (store, error.to_string()));
+                        "the record of this launch is to wait on this node"
+                    }
                 };
-                message::line(&format!("{error}{note}"));
-                if keeps {
-                    self.store = None;
-                }
+                message::line(&format!("{error}; {note}"));
                 false
             }
         }
@@ -173,7 +205,8 @@ impl Keeper {
     /// Removes what a flush of this job left in the store.
     pub fn forget_flushed(&self, job: u64) {
         if let Some(store) = &self.store {
-            spill::Waiting::of(store).remove(job);
+            // What stays is found again.
+            let _ = spill::Waiting::of(store).remove(job);
         }
     }
 
@@ -337,32 +370,14 @@ impl Keeper {
             && let Err(error) =
                 crate::signal::without_signal(libc::SIGXFSZ, || store.save_soon(&record))
         {
-            self.keep_elsewhere(&record, store, &error.to_string());
+            keep_elsewhere(&record, store, &error.to_string());
+        }
+        if let Some((store, problem)) = &self.blocked {
+            keep_elsewhere(&record, store, problem);
         }
         if self.verbose >= 1 {
             message::line(&self.summary(&record));
         }
-    }
-
-    /// The store refused the record: it waits on this node, where the user lets files be kept.
-    fn keep_elsewhere(&self, record: &Record, store: &Store, problem: &str) {
-        let spill = &crate::config::settings().0.spill;
-        let places = if *spill == Spill::Off { Vec::new() } else { candidates(spill.directory()) };
-        // SAFETY: no preconditions.
-        let user = unsafe { libc::geteuid() };
-        let kept = places.iter().find_map(|directory| {
-            let place = Unstored::of(directory, user);
-            crate::signal::without_signal(libc::SIGXFSZ, || place.keep(record)).ok()
-        });
-        message::line(&match kept {
-            Some(path) => format!(
-                "{problem}; the matrix of this launch waits in {}; then, on this node: \
-                 rankweave recover --store {}",
-                path.display(),
-                store.directory().display()
-            ),
-            None => format!("{problem}; the matrix of this launch is not stored"),
-        });
     }
 
     /// The node of each process, and the nodes' names: of the topology the user gave, else as found.

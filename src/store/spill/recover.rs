@@ -4,7 +4,7 @@ use super::about::Job;
 use super::join::{best_of, join};
 use super::part::Part;
 use super::scan::{Found, State, scan};
-use super::waiting::Waiting;
+use super::waiting::{Waiting, remove_all};
 use crate::error::{Error, Result};
 use crate::store::{Record, Store};
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub struct Outcome {
     pub saved: Option<PathBuf>,
     /// The parts that wait in the store for those of other nodes.
     pub waiting: Option<PathBuf>,
+    /// Why a spill file could not be removed, if so; it is found again.
+    pub left: Option<Error>,
 }
 
 /// All that is left of jobs of `user` in `directories` and in the store, by the time they started,
@@ -200,13 +202,15 @@ impl Unfinished {
             true => Some(waiting.keep(host, &self.local)?),
             false => None,
         };
+        let mut left = None;
         if self.running == 0 && !choice.keep && (saved.is_some() || kept.is_some()) {
-            self.remove_files();
+            left = self.remove_files().err();
             if whole {
-                waiting.remove(self.job.id);
+                // What stays is found again.
+                let _ = waiting.remove(self.job.id);
             }
         }
-        Ok(Outcome { record, saved, waiting: kept })
+        Ok(Outcome { record, saved, waiting: kept, left })
     }
 
     /// True if the record in the store is to stay.
@@ -221,17 +225,19 @@ impl Unfinished {
         newer || (!record.has_all_tasks() && before.has_all_tasks())
     }
 
-    /// Removes the spill files. A failure leaves a file that is found again.
-    pub fn remove_files(&self) {
-        for file in &self.files {
-            let _ = std::fs::remove_file(file);
-        }
+    /// Removes the spill files.
+    ///
+    /// Errors: the first that cannot be removed; it is found again.
+    pub fn remove_files(&self) -> Result<()> {
+        remove_all(self.files.iter().map(PathBuf::as_path))
     }
 
     /// Removes everything that is left of the job, here and in the store.
-    pub fn discard(&self, store: &Store) {
-        self.remove_files();
-        Waiting::of(store).remove(self.job.id);
+    ///
+    /// Errors: the first file that cannot be removed, after the others are.
+    pub fn discard(&self, store: &Store) -> Result<()> {
+        let here = self.remove_files();
+        Waiting::of(store).remove(self.job.id).and(here)
     }
 
     /// The store that is asked for, else the one in which the parts lie, or which the job used by its
@@ -413,7 +419,7 @@ mod tests {
         spill(&place.spills, 7, 0, 5);
         let keep = Choice { keep: true, ..Choice::default() };
         place.one().recover(&place.store, ME, keep, 200).unwrap();
-        place.one().discard(&place.store);
+        place.one().discard(&place.store).unwrap();
         let (jobs, ..) = collect(std::slice::from_ref(&place.spills), Some(&place.store), user());
         assert!(jobs.is_empty() && place.left() == 0);
     }

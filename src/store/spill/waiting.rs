@@ -89,12 +89,28 @@ impl Waiting {
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 
-    /// Removes what waits of a job. A failure leaves a file that is found again.
-    pub fn remove(&self, job: u64) {
-        for (_, path) in self.files(Some(job)) {
-            let _ = std::fs::remove_file(path);
+    /// Removes what waits of a job.
+    ///
+    /// Errors: the first file that cannot be removed; it is found again.
+    pub fn remove(&self, job: u64) -> Result<()> {
+        remove_all(self.files(Some(job)).iter().map(|(_, path)| path.as_path()))
+    }
+}
+
+/// Removes files; one that is not there any more is as good as removed.
+///
+/// Errors: the first that cannot be removed, after the others are.
+pub(super) fn remove_all<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<()> {
+    let mut result = Ok(());
+    for path in paths {
+        if let Err(e) = std::fs::remove_file(path)
+            && e.kind() != std::io::ErrorKind::NotFound
+            && result.is_ok()
+        {
+            result = Err(Error::io("cannot remove the file", path, &e));
         }
     }
+    result
 }
 
 #[cfg(test)]
@@ -130,7 +146,7 @@ mod tests {
         std::os::unix::fs::symlink(&files[0].1, &link).unwrap();
         assert!(waiting.load(&link, user).is_err(), "a link");
         std::fs::remove_file(link).unwrap();
-        waiting.remove(5);
+        waiting.remove(5).unwrap();
         assert_eq!(waiting.files(None).len(), 1);
     }
 

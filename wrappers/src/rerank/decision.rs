@@ -313,7 +313,7 @@ mod tests {
     fn traffic_of_an_earlier_order_weighs_the_edges_of_its_vertices() {
         use rw::store::Record;
         let ring = |heavy: bool| -> Vec<Entry> {
-            let weight = |v: u32| if heavy && v % 2 == 0 { 1000 } else { 1 };
+            let weight = |v: u32| if heavy && v.is_multiple_of(2) { 1000 } else { 1 };
             (0..8).map(|v| (v, (v + 1) % 8, weight(v))).collect()
         };
         let reports: Vec<Report> = (0..8u32)
