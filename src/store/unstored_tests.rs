@@ -1,3 +1,5 @@
+//! Tests of the place where records wait.
+
 use super::*;
 use crate::store::record::tests::sample;
 use std::os::unix::fs::PermissionsExt;
