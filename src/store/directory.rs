@@ -117,7 +117,8 @@ impl Store {
     /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
     /// record may be damaged, which its checksum shows; the next launch then records anew.
     pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
-        Ok(self.put(record, false, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
+        self.create()?;
+        self.save_there(record)
     }
 
     fn put(

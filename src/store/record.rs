@@ -43,8 +43,18 @@ pub struct Record {
 pub struct Constructed {
     /// Signature of what was asked: the communicator's tasks by rank, and the edges.
     pub question: u64,
-    /// Task of each vertex.
+    /// Task of each vertex, then the tasks left over: each rank of the communicator once.
     pub task_of_vertex: Vec<u32>,
+}
+
+impl Constructed {
+    /// True if there is a task, each is below `tasks`, and none is there twice.
+    pub fn is_sound(&self, tasks: usize) -> bool {
+        let mut sorted = self.task_of_vertex.clone();
+        sorted.sort_unstable();
+        sorted.windows(2).all(|pair| pair[0] != pair[1])
+            && sorted.last().is_some_and(|&last| (last as usize) < tasks)
+    }
 }
 
 /// What there is to say about the record of a launch that did not reach MPI_Finalize.
@@ -117,16 +127,8 @@ impl Record {
         if let Some(task) = missing.copied().find(|&t| t as usize >= tasks) {
             return Some(format!("task {task} is missing, but there are {tasks} tasks"));
         }
-        for constructed in &self.constructed {
-            let mut seen = vec![false; tasks];
-            for &task in &constructed.task_of_vertex {
-                match seen.get_mut(task as usize) {
-                    Some(there) if !*there => *there = true,
-                    _ => {
-                        return Some(format!("vertex of task {task}, out of range or given twice"));
-                    }
-                }
-            }
+        if self.constructed.iter().any(|constructed| !constructed.is_sound(tasks)) {
+            return Some("vertices of a topology are tasks out of range or given twice".into());
         }
         let launches = [Some(&self.launch), self.baseline.as_ref()];
         launches.into_iter().flatten().find_map(|launch| launch.inconsistency(tasks))

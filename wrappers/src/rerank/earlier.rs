@@ -42,11 +42,7 @@ pub fn take() -> Vec<Constructed> {
 pub fn add(all: &mut Vec<Constructed>, more: Vec<Constructed>, tasks: usize) {
     for one in more {
         let vertices: usize = all.iter().map(|c| c.task_of_vertex.len()).sum();
-        let mut sorted = one.task_of_vertex.clone();
-        sorted.sort_unstable();
-        let sound = sorted.windows(2).all(|pair| pair[0] != pair[1])
-            && sorted.last().is_some_and(|&last| (last as usize) < tasks);
-        if sound && vertices + one.task_of_vertex.len() <= PER_TASK * tasks {
+        if one.is_sound(tasks) && vertices + one.task_of_vertex.len() <= PER_TASK * tasks {
             all.push(one);
         }
     }
