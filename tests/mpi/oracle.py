@@ -1,6 +1,6 @@
 """Compares what the library believes about each MPI with that MPI's own mpi.h.
 
-Constants and widths of handles come from wrappers/src/abi.rs, prototypes from
+Constants and widths of handles come from wrappers/src/mpi/abi.rs, prototypes from
 wrappers/prototypes.tsv. A C program is made that says each of them to the compiler:
 `_Static_assert` for numbers and types, comparisons at run time for addresses of predefined handles.
 It is compiled with the compiler wrapper of the MPI and run without a launcher.
@@ -52,7 +52,7 @@ LEAST_CONSTANTS = 16
 
 def abi_facts(name):
     """What abi.rs says of one ABI: constants, handles, types, kinds of topology."""
-    text = open(os.path.join(stacks.ROOT, "wrappers", "src", "abi.rs"), encoding="utf-8").read()
+    text = open(os.path.join(stacks.ROOT, "wrappers", "src", "mpi", "abi.rs"), encoding="utf-8").read()
     block = text[text.index(f"impl Abi for {name} {{"):]
     block = block[:block.index("\n}\n")]
 

@@ -34,7 +34,7 @@ pub fn entries(calls: &[Call]) -> String {
     let _ = writeln!(text, "static NEWER: &[u16] = {};", newer(&all));
     let _ = writeln!(text, "/// The same, by number within a Fortran block.");
     let _ = writeln!(text, "static NEWER_IN_FORTRAN: &[u16] = {};\n", newer(&fortran));
-    text.push_str("crate::slots::entry_points! {\n");
+    text.push_str("crate::entry::slots::entry_points! {\n");
     for (index, call) in calls.iter().enumerate() {
         let name = &call.prototype.name;
         let _ = writeln!(text, "    {index} [{name}] \"P{name}\" \"P{name}\"");
@@ -76,7 +76,7 @@ fn timing(text: &mut String, call: &Call, arguments: usize) {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::abi::Abi;\nuse crate::fortran::{self, P};\nuse crate::inside::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::later::Plan;\nuse crate::slots::{self, Wrapper};\nuse crate::special;\nuse crate::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::mpi::abi::Abi;\nuse crate::entry::fortran::{self, P};\nuse crate::mpi::internal_calls::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::persistent::Plan;\nuse crate::entry::slots::{self, Wrapper};\nuse crate::entry::handwritten;\nuse crate::comm::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
         if !matches!(call.action, Action::Hand { .. } | Action::Nothing) {
@@ -111,7 +111,7 @@ pub fn wrappers(calls: &[Call]) -> Result<String, String> {
             }
             Action::Hand { function, always } => (
                 if *always { "Records" } else { "Translates" },
-                format!("special::{function}::<A>"),
+                format!("handwritten::{function}::<A>"),
             ),
         };
         let _ = writeln!(text, "        Wrapper::{kind}({path} as *const ()),");
@@ -229,7 +229,7 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
                 text.push_str("        let mut plan = Plan::default();\n");
                 let _ = writeln!(
                     text,
-                    "        let comm = record::later::{recorder}::<A>(&mut plan, {list});"
+                    "        let comm = record::persistent::{recorder}::<A>(&mut plan, {list});"
                 );
             }
             (Class::OneSided, _) => {
@@ -268,7 +268,9 @@ fn wrapper(text: &mut String, index: usize, call: &Call) -> Result<(), String> {
     let list = names.join(", ");
     if later {
         let _ = writeln!(text, "        let code = next({list});");
-        text.push_str("        record::later::keep::<A>(code, request, plan);\n        code\n");
+        text.push_str(
+            "        record::persistent::keep::<A>(code, request, plan);\n        code\n",
+        );
     } else {
         let _ = writeln!(text, "        next({list})");
     }

@@ -107,9 +107,10 @@ pub fn entry(binding: Binding, call: &Call) -> String {
         {
             return "Wrapper::Through".into();
         }
-        Action::Hand { function, always } => {
-            (if *always { "Records" } else { "Translates" }, format!("fortran::hand::{function}"))
-        }
+        Action::Hand { function, always } => (
+            if *always { "Records" } else { "Translates" },
+            format!("fortran::handwritten::{function}"),
+        ),
         Action::Nothing => return "Wrapper::Through".into(),
         Action::Translate => ("Translates", format!("f_{}", function(&call.prototype.name))),
         Action::Record { .. } | Action::Within => {
@@ -190,7 +191,9 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
         }
         let generics = generics(prototype, arguments);
         let call = match class(recorder) {
-            Class::Send if later => format!("record::later::{recorder}::<A>(&mut plan, {list})"),
+            Class::Send if later => {
+                format!("record::persistent::{recorder}::<A>(&mut plan, {list})")
+            }
             Class::Send => format!("record::{recorder}_now::<A>({list})"),
             Class::OneSided => format!("record::onesided::{recorder}::<A>({list})"),
             Class::Uniform => {

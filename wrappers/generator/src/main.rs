@@ -25,7 +25,7 @@ fn run(wrappers: &Path, check: bool) -> Result<(), String> {
     let calls = table.calls;
     let outputs = [("entries.rs", emit::entries(&calls)), ("wrappers.rs", emit::wrappers(&calls)?)];
     for (name, text) in outputs {
-        let path = wrappers.join("src/generated").join(name);
+        let path = wrappers.join("src/entry/generated").join(name);
         if check {
             let old = std::fs::read_to_string(&path).unwrap_or_default();
             if old != text {

@@ -1,16 +1,16 @@
 //! Collective calls as messages: what `uniform` counted is expanded when the communicator is freed or
 //! the job ends; calls with counts per peer (v and w forms) are expanded at once.
 
-use crate::abi::{Abi, Handle};
-use crate::comms::{self, Communicator};
-use crate::counters::{self, Block};
-use crate::datatypes;
-use crate::pmpi::pmpi;
-use crate::record::later::{Plan, Step};
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::pmpi::pmpi;
+use crate::record::communicators::{self, Communicator};
+use crate::record::counters::{self, Block};
+use crate::record::datatypes;
+use crate::record::persistent::{Plan, Step};
+use crate::record::thread;
 use crate::record::{Counts, Types, guarded};
-use crate::spill_calls::CollectiveKey;
-use crate::thread;
-use crate::world;
+use crate::spill::calls::CollectiveKey;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::matrix::collectives::{self, Call, InterRoot, Model, Operation};
@@ -118,7 +118,7 @@ pub fn sends<A: Abi>(
 }
 
 fn model<A: Abi>() -> Model {
-    crate::config::model()
+    crate::mpi::config::model()
 }
 
 pub fn commutes<A: Abi>(op: A::Op) -> bool {
@@ -144,7 +144,7 @@ fn with_blocks<A: Abi>(
     op: Option<A::Op>,
 ) -> A::Comm {
     guarded(|| {
-        let (_, communicator) = comms::enter::<A>(comm)?;
+        let (_, communicator) = communicators::enter::<A>(comm)?;
         let call = Call {
             operation,
             size: communicator.local_size,
@@ -216,7 +216,7 @@ pub unsafe fn scatterv<A: Abi, C: Counts>(
 ) -> A::Comm {
     let mut rooted = false;
     guarded(|| {
-        rooted = is_root::<A>(comms::enter::<A>(comm)?.1, root);
+        rooted = is_root::<A>(communicators::enter::<A>(comm)?.1, root);
         Some(())
     });
     if !rooted {

@@ -67,15 +67,15 @@ macro_rules! fast_send {
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
                 "2:",
                 "jmp {slow}",
-                comm = const std::mem::offset_of!($crate::thread::Thread, comm),
-                effective = const std::mem::offset_of!($crate::thread::Thread, effective),
-                size = const std::mem::offset_of!($crate::thread::Thread, size),
-                tasks = const std::mem::offset_of!($crate::thread::Thread, tasks),
-                cells = const std::mem::offset_of!($crate::thread::Thread, cells),
-                datatype = const std::mem::offset_of!($crate::thread::Thread, datatype),
-                datatype_size = const std::mem::offset_of!($crate::thread::Thread, datatype_size),
-                outside = const $crate::comms::OUTSIDE as i32,
-                next = sym $crate::slots::NEXT,
+                comm = const std::mem::offset_of!($crate::record::thread::Thread, comm),
+                effective = const std::mem::offset_of!($crate::record::thread::Thread, effective),
+                size = const std::mem::offset_of!($crate::record::thread::Thread, size),
+                tasks = const std::mem::offset_of!($crate::record::thread::Thread, tasks),
+                cells = const std::mem::offset_of!($crate::record::thread::Thread, cells),
+                datatype = const std::mem::offset_of!($crate::record::thread::Thread, datatype),
+                datatype_size = const std::mem::offset_of!($crate::record::thread::Thread, datatype_size),
+                outside = const $crate::record::communicators::OUTSIDE as i32,
+                next = sym $crate::entry::slots::NEXT,
                 index = const $index,
                 slow = sym $slow::<A>,
             )
@@ -85,7 +85,7 @@ macro_rules! fast_send {
 pub(crate) use fast_send;
 
 const _: () = {
-    assert!(size_of::<crate::counters::Cell>() == 16, "`shl r10, 4` above");
-    assert!(std::mem::offset_of!(crate::counters::Cell, bytes) == 0);
-    assert!(std::mem::offset_of!(crate::counters::Cell, messages) == 8);
+    assert!(size_of::<crate::record::counters::Cell>() == 16, "`shl r10, 4` above");
+    assert!(std::mem::offset_of!(crate::record::counters::Cell, bytes) == 0);
+    assert!(std::mem::offset_of!(crate::record::counters::Cell, messages) == 8);
 };

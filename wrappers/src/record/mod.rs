@@ -6,18 +6,19 @@
 //! task up, add to two counters.
 
 pub mod collective;
+pub mod communicators;
+pub mod counters;
+pub mod datatypes;
+pub mod epoch_sums;
 pub mod fast;
-pub mod later;
 pub mod neighbour;
 pub mod onesided;
+pub mod persistent;
+pub mod thread;
 pub mod uniform;
 
-use crate::abi::{Abi, Handle};
-use crate::comms;
-use crate::counters;
-use crate::datatypes;
-use crate::thread;
-use crate::world;
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
 use libc::c_int;
 use rw::matrix::Kind;
 use std::sync::atomic::Ordering;
@@ -43,7 +44,9 @@ pub unsafe fn send<A: Abi>(
         // SAFETY: the table of tasks has `size` entries and lives while it is cached.
         let task = unsafe { &*thread.tasks.load(Ordering::Relaxed).add(dest as usize) }
             .load(Ordering::Relaxed);
-        if task >= comms::OUTSIDE || thread.datatype.load(Ordering::Relaxed) != datatype.bits() {
+        if task >= communicators::OUTSIDE
+            || thread.datatype.load(Ordering::Relaxed) != datatype.bits()
+        {
             return None;
         }
         let bytes =
@@ -65,7 +68,7 @@ pub unsafe fn send_slow<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     guarded(|| {
-        let (thread, communicator) = comms::enter::<A>(comm)?;
+        let (thread, communicator) = communicators::enter::<A>(comm)?;
         if dest >= 0 && (dest as u32) < communicator.size() {
             let task = communicator.task::<A>(dest as u32);
             let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
@@ -109,7 +112,7 @@ impl<A: Abi> Types<A> for *const A::Datatype {
 /// program.
 pub fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        crate::message::once("internal error; part of the traffic is not recorded");
+        crate::sys::message::once("internal error; part of the traffic is not recorded");
         None
     })
 }

@@ -1,20 +1,20 @@
 //! Neighbourhood collectives: one message to every neighbour that the communicator's topology names.
 
-use crate::abi::Abi;
-use crate::comms;
-use crate::counters;
-use crate::datatypes;
+use crate::comm::world;
+use crate::mpi::abi::Abi;
 use crate::record::collective::Out;
-use crate::record::later::Step;
+use crate::record::communicators;
+use crate::record::counters;
+use crate::record::datatypes;
+use crate::record::persistent::Step;
+use crate::record::thread;
 use crate::record::{Counts, Types, guarded};
-use crate::thread;
-use crate::world;
 use rw::matrix::Kind;
 
 /// Counts `bytes(k)` to the k-th neighbour; MPI_PROC_NULL neighbours get nothing.
 fn each<A: Abi>(out: Out, comm: A::Comm, bytes: impl Fn(u32) -> u64) -> A::Comm {
     guarded(|| {
-        let (_, communicator) = comms::enter::<A>(comm)?;
+        let (_, communicator) = communicators::enter::<A>(comm)?;
         let block = counters::mine()?;
         let mut out = out;
         for (k, &rank) in communicator.neighbours::<A>().iter().enumerate() {

@@ -4,14 +4,14 @@
 //! which this process does not own. Such traffic is kept apart as "received from" and turned round
 //! when the rows are gathered.
 
-use crate::abi::{Abi, Handle};
-use crate::attribute;
-use crate::counters;
-use crate::datatypes;
-use crate::pmpi::pmpi;
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::attribute;
+use crate::mpi::pmpi::pmpi;
+use crate::record::counters;
+use crate::record::datatypes;
 use crate::record::guarded;
-use crate::thread::{self, Thread};
-use crate::world;
+use crate::record::thread::{self, Thread};
 use libc::{c_int, c_void};
 use parking_lot::RwLock;
 use rw::matrix::Kind;
@@ -117,8 +117,10 @@ fn add<A: Abi>(win: A::Win) -> Option<*mut Window> {
         }
         let _ = mpi.group_free(&raw mut group);
     }
-    let tasks =
-        tasks.into_iter().map(|t| u32::try_from(t).unwrap_or(crate::comms::OUTSIDE)).collect();
+    let tasks = tasks
+        .into_iter()
+        .map(|t| u32::try_from(t).unwrap_or(crate::record::communicators::OUTSIDE))
+        .collect();
     let keyval = KEYVAL.load(Ordering::Acquire);
     // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
     if unsafe { mpi.win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {

@@ -5,16 +5,16 @@
 //! thread forgets the call when one of its handles goes. Whatever else there is goes to a function of
 //! its own by a tail call, so that the common way saves no registers.
 
-use crate::abi::{Abi, Handle};
-use crate::comms::{self, Communicator};
-use crate::counters::{self, Block};
-use crate::datatypes;
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
 use crate::record::collective::{Out, commutes, expand, sends};
+use crate::record::communicators::{self, Communicator};
+use crate::record::counters::{self, Block};
+use crate::record::datatypes;
 use crate::record::guarded;
-use crate::record::later::{Plan, Step};
-use crate::spill_calls::CollectiveKey;
-use crate::thread::{self, Thread};
-use crate::world;
+use crate::record::persistent::{Plan, Step};
+use crate::record::thread::{self, Thread};
+use crate::spill::calls::CollectiveKey;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::matrix::collectives::{Call, Operation};
@@ -84,7 +84,7 @@ impl<A: Abi> Uniform<A> {
         let Self { comm, operation, root, count, datatype, op } = *self;
         let element = if count > 0 { datatypes::size::<A>(thread::current(), datatype) } else { 0 };
         let bytes = (count.max(0) as u64).wrapping_mul(element);
-        let (thread, communicator) = comms::enter::<A>(comm)?;
+        let (thread, communicator) = communicators::enter::<A>(comm)?;
         let commutative = op.is_none_or(commutes::<A>);
         let call = Call {
             operation,

@@ -1,0 +1,420 @@
+//! Moves data between the job's processes over a private communicator.
+//!
+//! Everything here is collective: all processes call it in the same order, whatever went wrong for
+//! one of them before; a process without data passes an empty slice.
+//!
+//! A process that waits gives the processor away: where a job has more processes than processors, and
+//! an MPI library that spins, every blocking step would cost time slices of those who wait.
+
+use crate::mpi::abi::Abi;
+use crate::mpi::pmpi::pmpi;
+use crate::sys::backoff;
+use libc::c_int;
+use rw::store::Launch;
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+/// Largest single message, well below what an `int` count can say.
+const CHUNK: usize = 1 << 29;
+const TAG: c_int = 7;
+/// Bytes that go along with their number: a small job's data takes one step instead of three, of which
+/// each costs a turn of all processes where these outnumber the processors.
+const AT_ONCE: usize = 504;
+/// Above this number of processes rank 0 would need too much space for what comes along.
+const MANY: usize = 16 << 10;
+/// How much of the available memory a byte that is gathered may stand for: a matrix takes about ten
+/// times the space of its encoded rows while it is put together.
+const EXPANSION: u64 = 20;
+
+/// A communicator of our own, with errors returned instead of raised.
+#[derive(Debug, Clone, Copy)]
+pub struct Private<A: Abi> {
+    pub comm: A::Comm,
+    pub rank: usize,
+    pub size: usize,
+    _abi: PhantomData<A>,
+}
+
+impl<A: Abi> Private<A> {
+    /// Takes over a communicator that was just made for us; `None` if MPI cannot say who we are.
+    pub fn new(comm: A::Comm) -> Option<Self> {
+        let (mut rank, mut size) = (-1, 0);
+        // SAFETY: a valid communicator made by us.
+        unsafe {
+            let mpi = pmpi::<A>();
+            let _ = mpi.comm_set_errhandler(comm, A::errors_return());
+            if mpi.comm_rank(comm, &raw mut rank) != 0 || mpi.comm_size(comm, &raw mut size) != 0 {
+                return None;
+            }
+        }
+        Some(Private { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
+    }
+
+    /// Waits for a request that MPI accepted (`code`); `false` after an error.
+    fn done(&self, code: c_int, mut request: A::Request) -> bool {
+        code == 0 && wait::<A>(&mut request, None)
+    }
+
+    /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
+    ///
+    /// Through rank 0: in an MPI_Iallgather of Open MPI each process sends to each.
+    pub fn everybodys(&self, mine: u64) -> Option<Vec<u64>> {
+        let all = self.gather(mine.to_le_bytes()).unwrap_or_default();
+        let mut bytes = all.as_flattened().to_vec();
+        let told = self.broadcast(&mut bytes) && bytes.len() == 8 * self.size;
+        let (numbers, _) = bytes.as_chunks();
+        told.then(|| numbers.iter().map(|&number| u64::from_le_bytes(number)).collect())
+    }
+
+    /// Brings `N` bytes of each process to rank 0: all of them there, by rank, and none elsewhere;
+    /// `None` after an MPI error.
+    pub fn gather<const N: usize>(&self, mine: [u8; N]) -> Option<Vec<[u8; N]>> {
+        Gathering::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
+    }
+
+    /// Sends a few bytes to a process that [`Self::take`]s them; `false` after an MPI error.
+    pub fn give(&self, to: u32, data: &[u8]) -> bool {
+        let mut request = A::request_null();
+        // SAFETY: a buffer of this length that stays until the request is done.
+        let code = unsafe {
+            let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
+            let to = to as c_int;
+            pmpi::<A>().isend(buffer, count, A::byte(), to, TAG + 1, self.comm, &raw mut request)
+        };
+        self.done(code, request)
+    }
+
+    /// Receives what a process [`Self::give`]s, filled up with zeros; `None` after an MPI error.
+    pub fn take<'b>(&self, from: u32, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        buffer.fill(0);
+        let mut request = A::request_null();
+        // SAFETY: a buffer of this length that stays until the request is done.
+        let code = unsafe {
+            let (start, count) = (buffer.as_mut_ptr().cast(), buffer.len() as c_int);
+            let from = from as c_int;
+            pmpi::<A>().irecv(start, count, A::byte(), from, TAG + 1, self.comm, &raw mut request)
+        };
+        self.done(code, request).then_some(buffer)
+    }
+
+    /// Sends any number of bytes to a process that [`Self::receive`]s them; `false` after an MPI error.
+    pub fn post(&self, to: u32, data: &[u8]) -> bool {
+        self.give(to, &(data.len() as u64).to_le_bytes())
+            && data.chunks(CHUNK).all(|chunk| self.give(to, chunk))
+    }
+
+    /// Receives what a process [`Self::post`]s; `None` after an MPI error.
+    pub fn receive(&self, from: u32) -> Option<Vec<u8>> {
+        let mut length = [0; 8];
+        self.take(from, &mut length)?;
+        let mut data = vec![0; usize::try_from(u64::from_le_bytes(length)).ok()?];
+        for chunk in data.chunks_mut(CHUNK) {
+            self.take(from, chunk)?;
+        }
+        Some(data)
+    }
+
+    /// Gives everybody rank 0's bytes, as many as everybody has; `false` after an MPI error.
+    pub fn tell(&self, data: &mut [u8]) -> bool {
+        let mut request = A::request_null();
+        let count = data.len() as c_int;
+        // SAFETY: a buffer of this length that stays until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let buffer = data.as_mut_ptr().cast();
+            pmpi::<A>().ibcast(buffer, count, A::byte(), 0, self.comm, &raw mut request)
+        };
+        self.done(code, request)
+    }
+
+    /// Gives everybody rank 0's bytes; `false` if MPI reported an error. Few bytes take one step.
+    pub fn broadcast(&self, data: &mut Vec<u8>) -> bool {
+        let mut first = [0u8; 8 + AT_ONCE];
+        put_first(&mut first, data);
+        if !self.tell(&mut first) {
+            return false;
+        }
+        let (length, start) = take_first(&first);
+        data.resize(length, 0);
+        if self.rank != 0 {
+            data[..start.len()].copy_from_slice(start);
+        }
+        data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.tell(chunk))
+    }
+
+    /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
+    /// by rank; memory there is one process's bytes at a time, and half a KiB for each. `false` after an MPI error, or if what
+    /// would come is too much for the memory of rank 0's node: then nothing is sent.
+    pub fn collect(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
+        let mpi = pmpi::<A>();
+        // Where processes are many, rank 0 gets the lengths first and nothing else.
+        let at_once = if self.size <= MANY { AT_ONCE } else { 0 };
+        let slot = 8 + at_once;
+        let mut first = vec![0u8; slot];
+        put_first(&mut first, mine);
+        let mut slots = vec![0u8; if self.rank == 0 { slot * self.size } else { 0 }];
+        let mut request = A::request_null();
+        // SAFETY: buffers of these lengths that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            mpi.igather(
+                first.as_ptr().cast(),
+                slot as c_int,
+                A::byte(),
+                slots.as_mut_ptr().cast(),
+                slot as c_int,
+                A::byte(),
+                0,
+                self.comm,
+                &raw mut request,
+            )
+        };
+        if !self.done(code, request) {
+            return false;
+        }
+        if self.rank != 0 {
+            if mine.len() <= at_once {
+                return true;
+            }
+            return self.take(0, &mut [0]).is_some_and(|go| go == [1])
+                && mine.chunks(CHUNK).all(|chunk| {
+                    let mut request = A::request_null();
+                    let count = chunk.len() as c_int;
+                    // SAFETY: a buffer of this length that stays until the request is done.
+                    let code = unsafe {
+                        let buffer = chunk.as_ptr().cast();
+                        mpi.isend(buffer, count, A::byte(), 0, TAG, self.comm, &raw mut request)
+                    };
+                    self.done(code, request)
+                });
+        }
+        // Rank 0 is a process of the program: it must not run out of memory for our sake.
+        let lengths = || slots.chunks_exact(slot).map(|first| take_first(first).0);
+        let total = lengths().fold(0, usize::saturating_add) as u64;
+        let go = total <= memory_available() / EXPANSION;
+        // After an error the others are still told and received from: they may wait.
+        let mut whole = true;
+        for (rank, length) in (0u32..).zip(lengths()).skip(1) {
+            if length > at_once {
+                whole &= self.give(rank, &[u8::from(go)]);
+            }
+        }
+        if !go {
+            return false;
+        }
+        visit(0, mine);
+        let mut buffer = Vec::new();
+        for (rank, first) in slots.chunks_exact(slot).enumerate().skip(1) {
+            let (length, start) = take_first(first);
+            if length <= at_once {
+                visit(rank, start);
+                continue;
+            }
+            buffer.resize(length, 0);
+            for chunk in buffer.chunks_mut(CHUNK) {
+                let mut request = A::request_null();
+                let count = chunk.len() as c_int;
+                // SAFETY: a buffer of this length that stays until the request is done.
+                let code = unsafe {
+                    let (buffer, from) = (chunk.as_mut_ptr().cast(), rank as c_int);
+                    mpi.irecv(buffer, count, A::byte(), from, TAG, self.comm, &raw mut request)
+                };
+                whole &= self.done(code, request);
+            }
+            visit(rank, &buffer);
+        }
+        whole
+    }
+}
+
+/// Bytes of all processes of a communicator on their way to its rank 0. What is dropped on the way leaves
+/// its buffers to MPI, which may write to them at any time.
+#[derive(Debug)]
+#[must_use]
+pub struct Gathering<A: Abi, const N: usize> {
+    code: c_int,
+    request: A::Request,
+    mine: *mut [u8; N],
+    all: *mut [[u8; N]],
+}
+
+impl<A: Abi, const N: usize> Gathering<A, N> {
+    /// Sends `mine`; collective over `comm`.
+    pub fn begin(comm: A::Comm, rank: usize, size: usize, mine: [u8; N]) -> Self {
+        let mut request = A::request_null();
+        let mine = Box::into_raw(Box::new(mine));
+        let all = vec![[0; N]; if rank == 0 { size } else { 0 }];
+        let all = Box::into_raw(all.into_boxed_slice());
+        // SAFETY: buffers of this length that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let (byte, bytes) = (A::byte(), N as c_int);
+            let (mpi, request) = (pmpi::<A>(), &raw mut request);
+            mpi.igather(mine.cast(), bytes, byte, all.cast(), bytes, byte, 0, comm, request)
+        };
+        Gathering { code, request, mine, all }
+    }
+
+    /// Waits for the bytes: all of them on rank 0, by rank, and none elsewhere. `None` after an MPI
+    /// error, or if they are not there within `patience`.
+    pub fn end(mut self, patience: Option<Duration>) -> Option<Vec<[u8; N]>> {
+        if self.code != 0 || !wait::<A>(&mut self.request, patience) {
+            return None;
+        }
+        // SAFETY: both come from a box; the request is done, so that nobody else has them.
+        unsafe {
+            drop(Box::from_raw(self.mine));
+            Some(Box::from_raw(self.all).into_vec())
+        }
+    }
+}
+
+/// Writes the length of `data`, and what has room of it behind the length.
+fn put_first(first: &mut [u8], data: &[u8]) {
+    let (length, start) = first.split_at_mut(8);
+    length.copy_from_slice(&(data.len() as u64).to_le_bytes());
+    let room = start.len().min(data.len());
+    start[..room].copy_from_slice(&data[..room]);
+}
+
+/// What [`put_first`] wrote: the length of all, and the start of it.
+fn take_first(first: &[u8]) -> (usize, &[u8]) {
+    let (length, start) = first.split_at(8);
+    let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
+    (length, &start[..start.len().min(length)])
+}
+
+/// Makes calls on a communicator of the program whose errors are returned to us and not to its error
+/// handler, which is in place again afterwards.
+pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
+    let mpi = pmpi::<A>();
+    let mut handler = A::errors_return();
+    // SAFETY: a communicator of the program; what MPI_Comm_get_errhandler gives is a reference to be
+    // freed.
+    unsafe {
+        let known = mpi.comm_get_errhandler(comm, &raw mut handler) == 0;
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, A::errors_return());
+        }
+        let answer = calls();
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, handler);
+            let _ = mpi.errhandler_free(&raw mut handler);
+        }
+        answer
+    }
+}
+
+/// A duplicate of a communicator in the making. One that is dropped leaves the place of the handle to MPI.
+#[derive(Debug)]
+#[must_use]
+pub struct Duplicate<A: Abi> {
+    code: c_int,
+    request: A::Request,
+    copy: *mut A::Comm,
+}
+
+impl<A: Abi> Duplicate<A> {
+    /// Begins to make one; collective over `comm`.
+    pub fn begin(comm: A::Comm) -> Self {
+        let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
+        // SAFETY: everybody is here and does the same; the copy stays in place until the request is
+        // done.
+        let code = unsafe { pmpi::<A>().comm_idup(comm, copy, &raw mut request) };
+        Duplicate { code, request, copy }
+    }
+
+    /// Waits for it; `None` after an MPI error.
+    pub fn end(mut self) -> Option<A::Comm> {
+        if self.code != 0 || !wait::<A>(&mut self.request, None) {
+            return None;
+        }
+        // SAFETY: it comes from a box; the request is done, so that nobody else has it.
+        Some(*unsafe { Box::from_raw(self.copy) })
+    }
+}
+
+/// A duplicate of a communicator; collective over it. `None` after an MPI error.
+pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
+    Duplicate::<A>::begin(comm).end()
+}
+
+/// Waits for a request; `false` if it failed, or is not done within `patience`.
+pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> bool {
+    let mpi = pmpi::<A>();
+    let started = Instant::now();
+    // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
+    let mut status = [0u64; 16];
+    let mut tries = 0u32;
+    loop {
+        let mut flag = 0;
+        // SAFETY: an active request of ours.
+        let code = unsafe {
+            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
+        };
+        if code != 0 {
+            return false;
+        }
+        if flag != 0 {
+            return true;
+        }
+        tries = tries.saturating_add(1);
+        if tries.is_multiple_of(64) && patience.is_some_and(|p| started.elapsed() > p) {
+            return false;
+        }
+        backoff::pause(tries);
+    }
+}
+
+/// Bytes of memory that are free for use on this node, as /proc/meminfo says; much if it does not.
+pub fn memory_available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map_or(u64::MAX, |kib| kib.saturating_mul(1024))
+}
+
+/// Bytes between nodes and bytes in all of a launch's matrix.
+pub fn internode_bytes(matrix: &rw::matrix::CommMatrix, launch: &Launch) -> (u64, u64) {
+    let node = |task: u32| {
+        let process = launch.process_of_task.get(task as usize).copied().unwrap_or(task);
+        launch.node_of_process.get(process as usize)
+    };
+    let (mut between, mut total) = (0u64, 0u64);
+    for kind in rw::matrix::Kind::ALL {
+        for (i, j, traffic) in matrix.layer(kind).entries() {
+            total = total.saturating_add(traffic.bytes);
+            if node(i) != node(j) {
+                between = between.saturating_add(traffic.bytes);
+            }
+        }
+    }
+    (between, total)
+}
+
+/// A value as bytes that [`decode`] understands; `None` only if memory is out.
+pub fn encode<T: serde::Serialize>(value: &T) -> Option<Vec<u8>> {
+    postcard::to_stdvec(value).ok()
+}
+
+/// The value that another process of this job encoded.
+pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_first_is_the_length_and_the_start() {
+        for length in [0, 3, 8, 9, 1000] {
+            let data: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            for room in [0, 8] {
+                let mut first = vec![0; 8 + room];
+                put_first(&mut first, &data);
+                assert_eq!(take_first(&first), (length, &data[..length.min(room)]));
+            }
+        }
+    }
+}

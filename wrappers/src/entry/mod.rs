@@ -1,0 +1,19 @@
+//! Entry points: the exported functions, the slot table behind them, and the wrappers.
+
+pub mod fortran;
+#[rustfmt::skip]
+#[allow(
+    clippy::missing_safety_doc,
+    clippy::type_complexity,
+    clippy::let_unit_value,
+    missing_docs
+)]
+pub mod generated;
+#[allow(clippy::missing_safety_doc)]
+pub mod handwritten;
+pub mod references;
+#[allow(clippy::missing_safety_doc)]
+pub mod sessions;
+pub mod slots;
+pub mod tools;
+pub mod visible;

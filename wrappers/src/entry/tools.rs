@@ -1,0 +1,80 @@
+//! The tools interface of MPI (MPI_T) while the world is replaced: a variable or event that belongs to
+//! a communicator is bound to the one that the program's world stands for.
+//!
+//! What kind of object a variable belongs to is known to the MPI library only, which is not asked: the
+//! world's handle is that of no other object, in no ABI.
+
+use crate::comm::world;
+use crate::entry::generated::index;
+use crate::entry::slots;
+use crate::mpi::abi::Abi;
+use libc::{c_int, c_void};
+
+/// The object to bind to. Its address stays good: MPICH keeps the address, not what is there.
+///
+/// # Safety
+/// `object` is null or points to a handle of MPI.
+unsafe fn object<A: Abi>(object: *mut c_void) -> *mut c_void {
+    // Smaller handles than that of a communicator are there in no ABI.
+    // SAFETY: by contract.
+    if !object.is_null() && unsafe { object.cast::<A::Comm>().read_unaligned() } == A::comm_world()
+    {
+        return world::replacement_in_place().unwrap_or(object);
+    }
+    object
+}
+
+/// `MPI_T_cvar_handle_alloc`
+pub unsafe extern "C-unwind" fn tool_cvar_handle_alloc<A: Abi>(
+    variable: c_int,
+    bound_to: *mut c_void,
+    handle: *mut c_void,
+    count: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            c_int,
+            *mut c_void,
+            *mut c_void,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_T_CVAR_HANDLE_ALLOC);
+        next(variable, object::<A>(bound_to), handle, count)
+    }
+}
+
+/// `MPI_T_pvar_handle_alloc`
+pub unsafe extern "C-unwind" fn tool_pvar_handle_alloc<A: Abi>(
+    session: *mut c_void,
+    variable: c_int,
+    bound_to: *mut c_void,
+    handle: *mut c_void,
+    count: *mut c_int,
+) -> c_int {
+    // SAFETY: as above; a session is a pointer in every ABI.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            *mut c_void,
+            c_int,
+            *mut c_void,
+            *mut c_void,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_T_PVAR_HANDLE_ALLOC);
+        next(session, variable, object::<A>(bound_to), handle, count)
+    }
+}
+
+/// `MPI_T_event_handle_alloc`
+pub unsafe extern "C-unwind" fn tool_event_handle_alloc<A: Abi>(
+    event: c_int,
+    bound_to: *mut c_void,
+    info: A::Info,
+    registration: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(c_int, *mut c_void, A::Info, *mut c_void) -> c_int =
+            slots::next(index::MPI_T_EVENT_HANDLE_ALLOC);
+        next(event, object::<A>(bound_to), info, registration)
+    }
+}

@@ -1,0 +1,66 @@
+//! What the processes of a job find out together before the library does anything else with them: that
+//! all of them have it, and what they have in common.
+//!
+//! Limit: where some do not have the library, the step that found out (and the gather of the places that
+//! goes along with it) stays open in the others, and may meet the program's own nonblocking collectives on
+//! its world.
+
+use crate::comm::private;
+use crate::entry::visible;
+use crate::job::plan;
+use crate::mpi::abi::Abi;
+use crate::mpi::pmpi::pmpi;
+use libc::c_int;
+use std::time::{Duration, SystemTime};
+
+/// What all processes find out together before anything else.
+#[derive(Debug)]
+pub struct Agreement {
+    /// Somebody was told to do nothing, or came so late that others may have given up.
+    pub off: bool,
+    /// Everybody sees all calls of the program.
+    pub complete: bool,
+    /// Everybody runs the same program with the same arguments.
+    pub one_program: bool,
+}
+
+impl Agreement {
+    /// Asks everybody; `None` if not all answer within `patience`: then some do not have the
+    /// library, and waiting on would hang the job.
+    ///
+    /// One nonblocking maximum over all processes. Of values that must agree the complement goes
+    /// along: they do if the largest value and the largest complement belong together.
+    pub fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
+        let now =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let program = plan::program_hash();
+        let incomplete = !visible::complete();
+        let mine =
+            Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
+        let all = Box::leak(Box::new([0u64; 6]));
+        let mut request = A::request_null();
+        let mpi = pmpi::<A>();
+        // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this
+        // function.
+        unsafe {
+            let code = mpi.iallreduce(
+                mine.as_ptr().cast(),
+                all.as_mut_ptr().cast(),
+                mine.len() as c_int,
+                A::uint64(),
+                A::op_max(),
+                all_of,
+                &raw mut request,
+            );
+            if code != 0 || !private::wait::<A>(&mut request, Some(patience)) {
+                return None;
+            }
+        }
+        let skew = all[0].saturating_sub(!all[1]);
+        Some(Agreement {
+            off: all[4] != 0 || skew > patience.as_secs() / 2,
+            complete: all[5] == 0,
+            one_program: all[2] == !all[3],
+        })
+    }
+}

@@ -1,0 +1,216 @@
+//! The end of a job: every process sends its rows to rank 0, which puts them into the store.
+//!
+//! Collective steps are taken by all processes in the same order, as at the start (`job`). A process whose
+//! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. A
+//! record that the store then refuses waits on the node of rank 0 (`rw::store::Unstored`): one for each key,
+//! where the counters of every such launch would fill the nodes' memory.
+
+use crate::comm::private::{self, Private};
+use crate::comm::world;
+use crate::entry::slots;
+use crate::job::agreement::Agreement;
+use crate::job::keeper;
+use crate::job::launcher_rank;
+use crate::job::places::{self, Nodes, Places};
+use crate::job::plan::{self, Mode};
+use crate::job::start::{self, PATIENCE_AT_END};
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::attribute;
+use crate::mpi::config;
+use crate::mpi::library;
+use crate::mpi::pmpi::pmpi;
+use crate::record;
+use crate::record::communicators;
+use crate::record::counters;
+use crate::record::guarded;
+use crate::reorder;
+use crate::sys::message;
+use crate::time;
+use libc::{c_int, c_void};
+use rw::decide::mixed::{Statement, Tallies};
+use rw::matrix::{Collected, Kind, Traffic};
+use rw::store::Constructed;
+
+/// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
+/// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
+pub fn watch<A: Abi>() {
+    let keyval = attribute::keyval::<A::Comm>(finalizing::<A>, |copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { pmpi::<A>().comm_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    if let Some(keyval) = keyval {
+        // SAFETY: a valid keyval; the value is never read.
+        let _ = unsafe { pmpi::<A>().comm_set_attr(A::comm_self(), keyval, std::ptr::null_mut()) };
+    }
+}
+
+unsafe extern "C" fn finalizing<A: Abi>(
+    _comm: A::Comm,
+    _keyval: c_int,
+    _value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    guarded(finish::<A>);
+    0
+}
+
+/// A private communicator of all processes, made only now; `None` if some do not come.
+fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
+    let agreed = Agreement::reach::<A>(A::comm_world(), false, PATIENCE_AT_END);
+    if agreed.is_none_or(|a| a.off) {
+        let mut rank = -1;
+        // SAFETY: MPI is initialised until this callback returns.
+        let code = unsafe { pmpi::<A>().comm_rank(A::comm_world(), &raw mut rank) };
+        if code == 0 && rank == 0 {
+            message::line(
+                "MPI_Init was not seen by the library, and some processes recorded nothing; \
+                 nothing is stored; try: start the job with `rankweave run`",
+            );
+        }
+        return None;
+    }
+    private::duplicate::<A>(A::comm_world())
+}
+
+/// What one process sent: `(task, traffic)` per kind, and what it fetched.
+type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
+
+/// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
+/// after constructors that gave new ranks, its time in MPI, and the orders that it found for topologies.
+type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
+
+/// What rank 0 tells the others when it has their rows.
+#[derive(Debug, Clone, Copy)]
+enum News {
+    /// The files with the counters have to stay.
+    NotStored,
+    /// They are not needed any more.
+    Stored,
+    /// The places inside nodes are to be found together first; then there are other news.
+    LookRound,
+}
+
+/// Finds the places together, when rank 0 knows who is on which node.
+fn look_round<A: Abi>(private: &Private<A>, nodes: Option<Nodes>) -> Option<Places> {
+    let mut bytes = nodes.and_then(|nodes| private::encode(&nodes)).unwrap_or_default();
+    let told = private.broadcast(&mut bytes);
+    places::look_round(private, &private::decode(&bytes).filter(|_| told)?)
+}
+
+/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
+/// nothing without a job.
+pub fn finish<A: Abi>() -> Option<()> {
+    let mut job = start::take()?;
+    let wall = job.started.elapsed();
+    let in_mpi = guarded(time::stop);
+    let comm = match job.comm {
+        Some(bits) => A::Comm::from_bits(bits),
+        None => meet_at_the_end::<A>()?,
+    };
+    let private = Private::<A>::new(comm)?;
+    if job.sessions && Agreement::reach::<A>(comm, false, PATIENCE_AT_END).is_none_or(|a| a.off) {
+        // The counters are in the spill files still.
+        if private.rank == 0 {
+            message::line(
+                "not all processes finalised their sessions in time; nothing is stored; try: \
+                 `rankweave recover`",
+            );
+        }
+        return None;
+    }
+    if job.comm.is_none() && private.rank == 0 {
+        job.keeper = guarded(|| {
+            let settings = &config::settings().0;
+            Some(plan::late_keeper(settings, private.size, &library::version::<A>()))
+        });
+    }
+
+    // A process whose rows cannot be had still takes part below, with empty ones.
+    let rows: Rows = guarded(|| {
+        counters::for_each_block(|block| {
+            communicators::for_each(|communicator| {
+                record::collective::fold::<A>(block, communicator)
+            });
+        });
+        Some((Kind::ALL.map(counters::row), counters::fetched()))
+    })
+    .unwrap_or_default();
+    let statements = guarded(|| Some(reorder::watch::statements())).unwrap_or_default();
+    counters::set_tasks(0);
+    communicators::drop_all_caches();
+    communicators::stop();
+
+    // Where the processes are is known already in a launch that reordered.
+    let spot = (job.plan.mode != Mode::Reorder).then(places::Spot::mine);
+    let placeless = spot.is_some();
+    let found = guarded(|| Some(reorder::earlier::take())).unwrap_or_default();
+    let mine = private::encode(&(spot, rows, statements, in_mpi, found)).unwrap_or_default();
+    let task_of_process = job.plan.task_of_process(private.size);
+    let mut collected = Collected::new(private.size);
+    let mut spots = places::Spots::default();
+    let mut tallies = Tallies::default();
+    let mut in_mpi = time::Gathered::default();
+    let mut constructed = Vec::new();
+    let whole = private.collect(&mine, |process, bytes| {
+        let (spot, rows, measured) = match guarded(|| private::decode::<Sent>(bytes)) {
+            Some((spot, rows, statements, measured, found)) => {
+                tallies.add(&statements);
+                guarded(|| {
+                    reorder::earlier::add(&mut constructed, found, task_of_process.len());
+                    Some(())
+                });
+                (spot, Some(rows), measured)
+            }
+            None => (None, None, None),
+        };
+        spots.add(spot.unwrap_or_default());
+        in_mpi.add(measured);
+        let added = guarded(|| {
+            let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
+            collected.add(task, &sent, &fetched);
+            Some(())
+        });
+        collected.incomplete |= added.is_none();
+    });
+    let mut news = [News::NotStored as u8];
+    if private.rank == 0 && placeless && whole {
+        let nodes = spots.nodes();
+        job.places = if nodes.need_topology() {
+            news = [News::LookRound as u8];
+            private.tell(&mut news);
+            look_round(&private, Some(nodes))
+        } else {
+            guarded(|| Some(spots.places()))
+        };
+    }
+    // The counters of all stay on disk until rank 0 has them.
+    if let Some(keeper) = job.keeper.take() {
+        collected.incomplete |= !whole;
+        news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
+        guarded(|| {
+            keeper.forget_flushed(job.plan.job.id);
+            keeper.judge(&tallies, private.size);
+            let measured =
+                keeper::Measured { collected, wall, in_mpi: in_mpi.result(), constructed };
+            keeper.keep(&job.plan, job.places.take(), measured);
+            Some(())
+        });
+    }
+    let mut told = private.tell(&mut news);
+    if private.rank != 0 && told && news == [News::LookRound as u8] {
+        look_round(&private, None);
+        told = private.tell(&mut news);
+    }
+    if told && news == [News::Stored as u8] {
+        crate::job::spill::finish();
+    }
+    // While it is freed the callbacks of its attributes still see it as the world.
+    if let Some(comm) = world::replacement::<A>() {
+        crate::entry::handwritten::free::<A>(comm);
+    }
+    world::replace::<A>(None);
+    launcher_rank::restore();
+    slots::set_level(slots::Level::Off);
+    crate::entry::handwritten::free::<A>(private.comm);
+    Some(())
+}

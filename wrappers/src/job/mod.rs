@@ -1,0 +1,16 @@
+//! The life of a job: start, agreement, places, search for an order, standard input, end.
+
+pub mod agreement;
+pub mod finish;
+pub mod flush;
+pub mod given;
+pub mod keeper;
+pub mod launcher_rank;
+pub mod past;
+pub mod places;
+pub mod plan;
+pub mod search;
+pub mod shared_search;
+pub mod spill;
+pub mod start;
+pub mod stdin;

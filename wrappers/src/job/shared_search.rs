@@ -1,0 +1,268 @@
+//! The search for an order shared by several processes: the first process of each of a few nodes looks
+//! for the best node of every task with a seed of its own, the best answer wins, and then the first
+//! process of every node places its tasks in it.
+//!
+//! Rank 0 hands out the work and collects the answers; everybody else waits for the order. The winner is
+//! the answer with the lowest cost, of equal ones the first: which process was faster does not enter. A
+//! process that has no answer (no memory, an internal error, out of time) says so, and its share is left
+//! out.
+//!
+//! Each process searches in [`bounded`](crate::sys::worker_thread) work, so that all of it takes no longer than the
+//! limit and some grace.
+
+use crate::comm::private::{self, Private};
+use crate::mpi::abi::Abi;
+use crate::sys::injection::{Trouble, trouble};
+use crate::sys::worker_thread::{self, Failure};
+use rw::decide::{Found, Network, Part};
+use rw::topology::Topology;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who does what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Ranks that search for nodes, rank 0 first.
+    searchers: Vec<u32>,
+    /// Ranks that place the tasks of a node, by node.
+    placers: Vec<u32>,
+    /// Seed of the first searcher; the others count on from there.
+    seed: u64,
+    /// For all of it, in milliseconds.
+    limit: u64,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Answer {
+    pub process_of_task: Vec<u32>,
+    /// The time limit struck somewhere.
+    pub cut: bool,
+    /// Searches and placements without an answer.
+    pub failed: usize,
+}
+
+/// Bytes that a search needs for each edge and for each task, about; see `benches/inmap`.
+const BYTES_PER_EDGE: u64 = 300;
+const BYTES_PER_TASK: u64 = 600;
+
+/// Memory that mapping a graph may take.
+pub fn memory_for(tasks: usize, edges: usize) -> u64 {
+    BYTES_PER_TASK
+        .saturating_mul(tasks as u64)
+        .saturating_add(BYTES_PER_EDGE.saturating_mul(edges as u64))
+        .saturating_add(16 << 20)
+}
+
+/// How long to wait for work that has `limit`: it looks at the clock now and then only.
+pub fn patience(limit: Duration) -> Duration {
+    limit + (limit / 2).clamp(Duration::from_secs(1), Duration::from_secs(5))
+}
+
+/// Does `work` within `limit`, with the trouble this process is to have.
+pub fn careful<T: Send + 'static>(
+    rank: usize,
+    limit: Duration,
+    work: impl FnOnce() -> Option<T> + Send + 'static,
+) -> Result<T, Failure> {
+    worker_thread::run(patience(limit), move || {
+        match trouble(rank) {
+            #[allow(clippy::panic)]
+            Some(Trouble::Panic) => panic!("asked for by RANKWEAVE_INJECT"),
+            Some(Trouble::Death) => return None,
+            Some(Trouble::Stall) => std::thread::sleep(patience(limit) + Duration::from_secs(1)),
+            Some(Trouble::Memory) | None => {}
+        }
+        work()
+    })
+}
+
+/// Whether this process has the memory for a graph.
+pub fn has_room(rank: usize, tasks: usize, edges: usize) -> bool {
+    trouble(rank) != Some(Trouble::Memory) && worker_thread::has_room(memory_for(tasks, edges))
+}
+
+impl Call {
+    /// Up to `searchers` of the nodes' first processes search; `nodes` is the node of each process.
+    pub fn new(network: &Network, searchers: usize, seed: u64, limit: Duration) -> Call {
+        let mut placers = vec![u32::MAX; network.nodes()];
+        for (process, &node) in (0u32..).zip(network.node_of_process()) {
+            if let Some(placer) = placers.get_mut(node as usize)
+                && *placer == u32::MAX
+            {
+                *placer = process;
+            }
+        }
+        // Spread over the machine: neighbouring nodes may share what is slow about them.
+        let count = searchers.clamp(1, placers.len().max(1));
+        let searchers = (0..count).map(|k| placers[k * placers.len() / count]).collect();
+        Call { searchers, placers, seed, limit: limit.as_millis() as u64 }
+    }
+
+    /// Of the limit, what the search for nodes may take.
+    fn for_nodes(&self) -> Duration {
+        Duration::from_millis(self.limit * 6 / 10)
+    }
+
+    /// And what placing inside a node may take.
+    fn inside(&self) -> Duration {
+        Duration::from_millis(self.limit * 3 / 10)
+    }
+
+    fn search(&self, rank: usize, k: usize, network: Arc<Network>) -> Result<Found, Failure> {
+        let graph = network.graph();
+        if !has_room(rank, graph.vertices(), graph.edges()) {
+            return Err(Failure::NoAnswer);
+        }
+        let (seed, limit) = (self.seed.wrapping_add(k as u64), self.for_nodes());
+        careful(rank, limit, move || network.search(seed, limit).ok())
+    }
+
+    fn place(&self, rank: usize, part: Part) -> Option<Vec<(u32, u32)>> {
+        let limit = self.inside();
+        careful(rank, limit, move || part.place(limit).ok()).ok()
+    }
+}
+
+/// The part of every process but rank 0.
+pub fn help<A: Abi>(job: &Private<A>, call: &Call) {
+    let rank = job.rank as u32;
+    if let Some(k) = call.searchers.iter().position(|&searcher| searcher == rank) {
+        let network = job.receive(0).and_then(|bytes| {
+            let network = crate::record::guarded(|| private::decode::<Network>(&bytes))?;
+            network.is_valid().then(|| Arc::new(network))
+        });
+        let found = network.and_then(|network| call.search(job.rank, k, network).ok());
+        job.post(0, &private::encode(&found).unwrap_or_default());
+    }
+    if call.placers.contains(&rank) {
+        let part = job.receive(0).and_then(|bytes| private::decode::<Part>(&bytes));
+        let placed = part.and_then(|part| call.place(job.rank, part));
+        job.post(0, &private::encode(&placed).unwrap_or_default());
+    }
+}
+
+/// The part of rank 0.
+pub fn lead<A: Abi>(
+    job: &Private<A>,
+    call: &Call,
+    network: Arc<Network>,
+    topology: &dyn Topology,
+    slots: &[usize],
+) -> Result<Answer, Failure> {
+    let bytes = private::encode(&*network).unwrap_or_default();
+    for &searcher in call.searchers.iter().filter(|&&searcher| searcher != 0) {
+        job.post(searcher, &bytes);
+    }
+    drop(bytes);
+    let mut failed = 0;
+    let mut first = Failure::NoAnswer;
+    let mut best: Option<Found> = None;
+    let mut cut = false;
+    for (k, &searcher) in call.searchers.iter().enumerate() {
+        let found = if searcher == 0 {
+            call.search(job.rank, k, network.clone())
+        } else {
+            let bytes = job.receive(searcher);
+            let found = bytes.and_then(|bytes| private::decode::<Option<Found>>(&bytes)).flatten();
+            found.ok_or(Failure::NoAnswer)
+        };
+        match found {
+            Ok(found) if network.accepts(&found) => {
+                cut |= found.cut;
+                if best.as_ref().is_none_or(|best| found.cost < best.cost) {
+                    best = Some(found);
+                }
+            }
+            Ok(_) => failed += 1,
+            Err(failure) => {
+                failed += 1;
+                // What this process met itself says more.
+                if searcher == 0 {
+                    first = failure;
+                }
+            }
+        }
+    }
+    let Some(best) = best else {
+        // They wait for something to place.
+        for &placer in call.placers.iter().filter(|&&placer| placer != 0) {
+            job.post(placer, &[]);
+            job.receive(placer);
+        }
+        return Err(first);
+    };
+    let mut own = None;
+    let mut given = Vec::with_capacity(call.placers.len());
+    let mut parts = network.parts(&best, topology, slots, call.seed);
+    for &placer in &call.placers {
+        // Whatever happens here, they wait for something.
+        let part = crate::record::guarded(|| parts.next());
+        given.push(part.as_ref().map(Part::given).unwrap_or_default());
+        if placer == 0 {
+            own = part;
+        } else {
+            let bytes = part.and_then(|part| private::encode(&part)).unwrap_or_default();
+            job.post(placer, &bytes);
+        }
+    }
+    drop(parts);
+    let mut own = own.map(|part| call.place(job.rank, part));
+    for (given, &placer) in given.iter_mut().zip(&call.placers) {
+        let placed = if placer == 0 {
+            own.take().flatten()
+        } else {
+            let bytes = job.receive(placer);
+            bytes.and_then(|bytes| private::decode::<Option<Vec<(u32, u32)>>>(&bytes)).flatten()
+        };
+        // Only the tasks and processes of that node.
+        let own_tasks = |placed: &Vec<(u32, u32)>| {
+            let sorted = |pairs: &[(u32, u32)]| {
+                let (mut tasks, mut processes): (Vec<u32>, Vec<u32>) =
+                    pairs.iter().copied().unzip();
+                tasks.sort_unstable();
+                processes.sort_unstable();
+                (tasks, processes)
+            };
+            sorted(placed) == sorted(given)
+        };
+        match placed.filter(own_tasks) {
+            Some(placed) => *given = placed,
+            None => failed += 1,
+        }
+    }
+    let process_of_task =
+        network.joined(given.iter().map(Vec::as_slice)).ok_or(Failure::NoAnswer)?;
+    Ok(Answer { process_of_task, cut, failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rw::mapping::Preset;
+    use rw::matrix::Graph;
+    use rw::topology::parse;
+
+    #[test]
+    fn the_first_process_of_each_node_helps() {
+        let tree = parse("tree:2:4").unwrap();
+        let slots: Vec<usize> = (0..8).map(|k| (k % 4) * 2 + k / 4).collect();
+        let nodes: Vec<u32> = slots.iter().map(|&s| (s / 2) as u32).collect();
+        let graph = Graph::from_edges(8, &[(0, 1, 5), (2, 6, 5)]);
+        let network =
+            Network::new(graph, tree.as_ref(), &slots, &nodes, &[0], Preset::Default).unwrap();
+        let call = |n| Call::new(&network, n, 1, Duration::from_secs(1));
+        assert_eq!(call(9).placers, [0, 1, 2, 3]);
+        assert_eq!(call(9).searchers, [0, 1, 2, 3]);
+        assert_eq!(call(2).searchers, [0, 2]);
+        assert_eq!(call(0).searchers, [0]);
+    }
+
+    #[test]
+    fn troubles_are_survived() {
+        assert!(has_room(0, 1000, 10_000));
+        assert!(!has_room(0, 1 << 60, 1));
+        assert_eq!(careful(0, Duration::from_secs(9), || Some(3)), Ok(3));
+    }
+}

@@ -1,0 +1,65 @@
+//! The spill file over the life of a job: begun when the plan is known, marked when the program
+//! exits without MPI_Finalize.
+
+use crate::job::flush;
+use crate::job::plan::Plan;
+use crate::spill;
+use crate::sys::message;
+use rw::options::{Settings, Spill};
+use rw::store::spill::{About, Order};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rank 0 tells, when the program exits, how to get at the matrix.
+static TELL: AtomicBool = AtomicBool::new(false);
+
+/// Puts the counters of process `rank` of `size` into a spill file, unless that is switched off.
+/// `order` is known on rank 0; one process of each node `leads` it.
+pub fn start(
+    settings: &Settings,
+    plan: &Plan,
+    rank: usize,
+    size: usize,
+    order: Option<Order>,
+    leads: bool,
+) -> Option<()> {
+    if settings.spill == Spill::Off {
+        return None;
+    }
+    let about = About {
+        job: plan.job.clone(),
+        task: plan.task_of_process(size).get(rank).copied()? as u32,
+        process: rank as u32,
+        pid: std::process::id(),
+        host: crate::job::places::host_name(),
+        order,
+    };
+    let asked = settings.spill.directory();
+    if let Err(problem) = spill::start(asked, &about) {
+        if rank == 0 && (asked.is_some() || settings.verbose >= 2) {
+            spill::complain(&problem);
+        }
+        return None;
+    }
+    TELL.store(rank == 0 && settings.verbose >= 1, Ordering::Relaxed);
+    // SAFETY: a function without arguments that does not unwind. Should it not be registered, the
+    // file only lacks the remark that the program exited.
+    unsafe { libc::atexit(exiting) };
+    flush::start(settings, plan.job.id, &plan.job.store, plan.flush, leads)
+}
+
+extern "C" fn exiting() {
+    if spill::ending() && TELL.load(Ordering::Relaxed) {
+        let _ = std::panic::catch_unwind(|| {
+            message::line(
+                "the program exits without MPI_Finalize; `rankweave recover` makes a record of what \
+                 it did until here",
+            );
+        });
+    }
+}
+
+/// The matrix is in the store: the file goes.
+pub fn finish() {
+    flush::stop();
+    spill::finish();
+}

@@ -1,0 +1,388 @@
+//! The job's way through the library: MPI_Init → agree on what to do → run; then `ending`.
+//!
+//! Collective steps are taken by all processes in the same order, whatever a single one finds
+//! broken: rank 0 alone looks at the store, decides, and tells the others. If some processes of the
+//! job do not have the library, the first step finds out in bounded time and everybody carries on
+//! without it.
+
+use crate::comm::private::{self, Duplicate, Gathering, Private};
+use crate::comm::world;
+use crate::entry::slots;
+use crate::job::agreement::Agreement;
+use crate::job::finish;
+use crate::job::keeper::Keeper;
+use crate::job::launcher_rank;
+use crate::job::places::{self, Places, SPOT, Spot, Spots};
+use crate::job::plan::{self, Plan};
+use crate::job::search::{self, Leader, Word};
+use crate::job::stdin;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::config;
+use crate::mpi::internal_calls;
+use crate::mpi::library;
+use crate::mpi::pmpi::pmpi;
+use crate::record;
+use crate::record::communicators;
+use crate::record::counters;
+use crate::record::datatypes;
+use crate::record::guarded;
+use crate::reorder;
+use crate::sys::backoff;
+use crate::sys::injection;
+use crate::sys::message;
+use crate::sys::step_timer::Clock;
+use crate::time;
+use libc::c_int;
+use parking_lot::Mutex;
+use rw::options::{Mode, Settings};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A job between start and finish.
+#[derive(Debug)]
+pub struct Job {
+    /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
+    pub comm: Option<u64>,
+    /// When it was known what to do.
+    pub started: Instant,
+    /// What all processes do.
+    pub plan: Plan,
+    /// Known on rank 0 if they were needed at the start.
+    pub places: Option<Places>,
+    /// Kept on rank 0 only.
+    pub keeper: Option<Keeper>,
+    /// There is no world: the program uses sessions.
+    pub sessions: bool,
+}
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// The program's MPI_Init or MPI_Init_thread came by here.
+static INIT_SEEN: AtomicBool = AtomicBool::new(false);
+static JOB: Mutex<Option<Job>> = Mutex::new(None);
+
+/// How long to wait for the other processes at the start.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The same where some may never come: at the end of a job whose start was not seen or of sessions, and for
+/// the places, when some process has the library switched off.
+pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
+/// Up to how many processes all tell rank 0 at once where they are, asked or not.
+const AHEAD: usize = 4096;
+
+/// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
+pub fn init_seen() {
+    INIT_SEEN.store(true, Ordering::Release);
+    // What is mapped by now: before it makes its first call.
+    internal_calls::redirect();
+}
+
+/// Called by every process right after MPI was initialised.
+pub fn start<A: Abi>() {
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    internal_calls::redirect();
+    if guarded(|| begin::<A>(A::comm_world(), None)).is_none() {
+        slots::set_level(slots::Level::Off);
+    }
+}
+
+/// Whether a job that uses sessions only may start now.
+pub fn may_start_from_sessions<A: Abi>() -> bool {
+    let mut initialized = 0;
+    // SAFETY: may be called at any time.
+    let code = unsafe { pmpi::<A>().initialized(&raw mut initialized) };
+    let started = STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire);
+    !started && code == 0 && initialized == 0
+}
+
+/// Called by every process of a job that uses sessions only, with a communicator of all processes
+/// that was just made, and the caller's rank among them.
+pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    internal_calls::redirect();
+    if guarded(|| begin::<A>(comm, Some(rank))).is_none() {
+        slots::set_level(slots::Level::Off);
+    }
+}
+
+/// The job, for its end; `None` where there is none, or if it was taken already.
+pub fn take() -> Option<Job> {
+    JOB.lock().take()
+}
+
+/// Called when the last session is about to be finalised.
+pub fn finish_sessions<A: Abi>() {
+    if JOB.lock().as_ref().is_some_and(|job| job.sessions) {
+        guarded(finish::finish::<A>);
+    }
+}
+
+/// Called at the first call that would be recorded while there is no job: if MPI was initialised
+/// without this library seeing it (by another tool, or through a handle of dlopen), recording starts
+/// here. Nothing collective may be done at such a call, so that the processes agree at the end, and
+/// the ranks of such a launch are left alone.
+#[cold]
+pub fn start_late() {
+    if STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire) {
+        return;
+    }
+    match library::get().map(|library| library.family) {
+        Some(library::Family::OpenMpi) => begin_late::<crate::mpi::abi::OpenMpi>(),
+        Some(library::Family::Mpich) => begin_late::<crate::mpi::abi::Mpich>(),
+        Some(library::Family::Standard) => begin_late::<crate::mpi::abi::Standard>(),
+        Some(library::Family::Unknown) | None => {}
+    }
+}
+
+fn begin_late<A: Abi>() {
+    let (mut initialized, mut finalized, mut size) = (0, 0, 0);
+    // SAFETY: the first two may be called at any time, the third between the two.
+    unsafe {
+        let mpi = pmpi::<A>();
+        if mpi.initialized(&raw mut initialized) != 0
+            || mpi.finalized(&raw mut finalized) != 0
+            || initialized == 0
+            || finalized != 0
+            || STARTED.swap(true, Ordering::AcqRel)
+        {
+            return;
+        }
+        let _ = mpi.comm_size(A::comm_world(), &raw mut size);
+    }
+    internal_calls::redirect();
+    let settings = &config::settings().0;
+    if size < 2 || settings.mode == Mode::Off {
+        slots::set_level(slots::Level::Off);
+        return;
+    }
+    if let Some(library) = library::get() {
+        config::set_model(library.family, settings.collectives);
+    }
+    let plan = Plan { mode: plan::Mode::Record, ..Plan::default() };
+    let job = Job {
+        comm: None,
+        started: Instant::now(),
+        plan,
+        places: None,
+        keeper: None,
+        sessions: false,
+    };
+    watch::<A>(size as usize, job);
+}
+
+/// Begins to record.
+fn watch<A: Abi>(size: usize, job: Job) {
+    communicators::start::<A>();
+    datatypes::start::<A>();
+    record::onesided::start::<A>();
+    counters::set_tasks(size);
+    if !job.sessions {
+        finish::watch::<A>();
+    }
+    *JOB.lock() = Some(job);
+    guarded(|| {
+        time::start(config::settings().0.times);
+        Some(())
+    });
+}
+
+/// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
+/// `session_rank` is the caller's task. `None`: the library has nothing to do in this process.
+fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
+    let (settings, _) = config::settings();
+    let without_world = Settings { mode: Mode::Record, ..settings.clone() };
+    let sessions = session_rank.is_some();
+    let off = settings.mode == Mode::Off;
+    let settings = if sessions && !off { &without_world } else { settings };
+    let mut size = 0;
+    // SAFETY: MPI is initialised; the communicator is valid.
+    unsafe {
+        if pmpi::<A>().comm_size(all, &raw mut size) != 0 || size < 2 {
+            return None;
+        }
+    }
+    let mut clock = Clock::new();
+    let mut rank = 0;
+    // SAFETY: as above.
+    if unsafe { pmpi::<A>().comm_rank(all, &raw mut rank) } != 0 {
+        return None;
+    }
+    // Of a session's processes the first is not the first of their communicator.
+    let (size, rank) = (size as usize, session_rank.unwrap_or(rank) as usize);
+    // Along with the first step, because every step costs a turn of all processes where these outnumber
+    // the processors.
+    let ahead = session_rank.is_none() && size <= AHEAD;
+    let mine = ahead.then(|| Spot::mine().to_bytes());
+    let spots = mine.map(|mine| Gathering::<A, SPOT>::begin(all, rank, size, mine));
+    let agreed = Agreement::reach::<A>(all, off, PATIENCE);
+    let spots = agreed.as_ref().zip(spots).and_then(|(agreed, spots)| {
+        // Who came late may be alone.
+        spots.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Spots::from_bytes(&all))
+    });
+    let spots = spots.filter(|_| !injection::asks_again());
+    let Some(agreed) = agreed else {
+        message::line(
+            "some processes of this job run without the library; nothing is recorded; \
+             try: install it on every node, or start the job with `rankweave run`",
+        );
+        return None;
+    };
+    if agreed.off {
+        return None;
+    }
+    clock.step("meeting");
+    let alike = plan::Alike {
+        complete: agreed.complete,
+        one_program: agreed.one_program,
+        spawned: !sessions && has_parent::<A>(),
+    };
+    // In the making while rank 0 looks at the store.
+    let own = session_rank.is_none().then(|| Duplicate::<A>::begin(all));
+
+    let mut keeper = None;
+    let mut plan = Plan::default();
+    if rank == 0
+        && let Some((made, kept)) = guarded(|| Some(planned::<A>(settings, size, alike)))
+    {
+        plan = made;
+        plan.job = kept.job(&plan, size);
+        keeper = Some(kept);
+    }
+    clock.step("plan");
+    let mut leader = keeper.as_mut().map(|keeper| Leader::new(keeper, settings, &mut clock));
+    let mut word = Word::Where;
+    if let (plan::Mode::Reorder, Some(leader), Some(spots)) = (plan.mode, leader.as_mut(), &spots) {
+        word = guarded(|| Some(leader.word(spots))).unwrap_or(Word::Order(Vec::new()));
+    }
+    let comm = match (own, session_rank) {
+        (Some(own), _) => own.end()?,
+        (None, rank) => {
+            let mut comm = A::comm_null();
+            // SAFETY: everybody is here and does the same.
+            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank.unwrap_or(0), &raw mut comm) };
+            (code == 0).then_some(comm)?
+        }
+    };
+    let job = Private::<A>::new(comm)?;
+    if let Some(leader) = &mut leader {
+        leader.clock.step("own communicator");
+    }
+    let mut bytes = private::encode(&(plan, word)).unwrap_or_default();
+    let told = job.broadcast(&mut bytes);
+    let heard = private::decode::<(Plan, Word)>(&bytes).filter(|_| told);
+    let (mut plan, word) = heard.unwrap_or((Plan::default(), Word::Where));
+    if plan.mode == plan::Mode::Off {
+        crate::entry::handwritten::free::<A>(comm);
+        return None;
+    }
+    config::set_model(library::get()?.family, plan.collectives());
+    let facts = reorder::Facts {
+        how: plan.constructors,
+        process: job.rank as u32,
+        size: job.size,
+        store: plan.job.store.clone(),
+        key: plan.job.key.clone(),
+    };
+    reorder::begin(facts, plan.asked);
+    if plan.mode == plan::Mode::Reorder {
+        plan.process_of_task = search::find(&job, word, leader.as_mut());
+    }
+    let places = leader.and_then(|leader| leader.places);
+    clock.step("telling it");
+    let replaced = replace_world::<A>(&job, &mut plan);
+    clock.step("new world");
+
+    plan.job.model = config::model().name().into();
+    let order = keeper.as_ref().map(|keeper| keeper.order(&plan, places.as_ref()));
+    // Collective, and needed only for regular flushes.
+    let leads = plan.flush.is_some() && places::leads_node(&job);
+    guarded(|| crate::job::spill::start(settings, &plan, job.rank, job.size, order, leads));
+    if sessions {
+        world::set_base::<A>(Some(comm));
+    }
+    let comm = Some(comm.bits());
+    if let Some(keeper) = &keeper {
+        clock.step("rest");
+        guarded(|| {
+            keeper.tell_time(&clock);
+            Some(())
+        });
+    }
+    watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
+    if replaced {
+        slots::set_level(slots::Level::Reorder);
+    }
+    Some(())
+}
+
+/// What rank 0 decides that this launch does.
+fn planned<A: Abi>(settings: &Settings, size: usize, alike: plan::Alike) -> (Plan, Keeper) {
+    if let Some(name) = crate::entry::visible::excess() {
+        message::line(&format!(
+            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
+             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+        ));
+    }
+    plan::make(settings, size, &library::version::<A>(), alike)
+}
+
+/// Whether another MPI program started this one (MPI_Comm_spawn).
+fn has_parent<A: Abi>() -> bool {
+    let mut parent = A::comm_null();
+    // SAFETY: MPI is initialised; the handle is written in place and stays the program's own.
+    let code = unsafe { pmpi::<A>().comm_get_parent(&raw mut parent) };
+    code == 0 && parent != A::comm_null()
+}
+
+/// Makes the reordered world, if the plan has one. All processes take the same way through this.
+fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
+    if plan.process_of_task.len() != job.size {
+        plan.process_of_task.clear();
+        return false;
+    }
+    let mine = plan.process_of_task.iter().position(|&process| process as usize == job.rank);
+    let processes: Vec<c_int> = plan.process_of_task.iter().map(|&p| p as c_int).collect();
+    let mut comm = A::comm_null();
+    let mpi = pmpi::<A>();
+    // SAFETY: collective over all processes; a valid communicator, groups that are freed again.
+    // Not on the world itself, where an error would end the program. Other than a split, it takes one
+    // step of all processes only.
+    let code = unsafe {
+        let (mut all, mut ordered) = (A::Group::from_bits(0), A::Group::from_bits(0));
+        let mut code = mpi.comm_group(job.comm, &raw mut all);
+        if code == 0 {
+            code = mpi.group_incl(all, job.size as c_int, processes.as_ptr(), &raw mut ordered);
+            if code == 0 {
+                code = backoff::in_turns(|| mpi.comm_create(job.comm, ordered, &raw mut comm));
+                let _ = mpi.group_free(&raw mut ordered);
+            }
+            let _ = mpi.group_free(&raw mut all);
+        }
+        code
+    };
+    if code != 0 || comm == A::comm_null() {
+        // An error here is one of the whole job (no context ids left): all see it.
+        plan.process_of_task.clear();
+        return false;
+    }
+    // SAFETY: our own communicator; the name is a C string; the world's error handler is freed as
+    // a reference only.
+    unsafe {
+        let mut handler = A::errors_return();
+        if pmpi::<A>().comm_get_errhandler(A::comm_world(), &raw mut handler) == 0 {
+            let _ = pmpi::<A>().comm_set_errhandler(comm, handler);
+            let _ = pmpi::<A>().errhandler_free(&raw mut handler);
+        }
+        let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
+    }
+    world::set_order(&plan.process_of_task);
+    world::replace::<A>(Some(comm));
+    launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
+    guarded(|| {
+        stdin::forward(job, *plan.process_of_task.first()?);
+        Some(())
+    });
+    true
+}

@@ -1,0 +1,44 @@
+//! Configuration of this process: the environment, read once at the first MPI call.
+
+use crate::mpi::library::Family;
+use rw::Error;
+use rw::matrix::collectives::Model;
+use rw::options::{Collectives, Settings};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+static SETTINGS: OnceLock<(Settings, Vec<Error>)> = OnceLock::new();
+static CHAIN: OnceLock<Option<bool>> = OnceLock::new();
+static MODEL: AtomicU8 = AtomicU8::new(0);
+
+/// What the environment says, and what in it could not be understood.
+pub fn settings() -> &'static (Settings, Vec<Error>) {
+    SETTINGS.get_or_init(Settings::from_process_env)
+}
+
+/// Whether calls go on to the next `MPI_X` (true) or to the library's `PMPI_X` (false); not set, to
+/// the next `MPI_X` where another tool defines it.
+pub fn chain() -> Option<bool> {
+    *CHAIN.get_or_init(|| match std::env::var("RANKWEAVE_CHAIN").as_deref() {
+        Ok("1") => Some(true),
+        Ok("0") => Some(false),
+        _ => None,
+    })
+}
+
+/// Fixes the model of collectives for this job.
+pub fn set_model(family: Family, collectives: Collectives) {
+    let model = match (collectives, family) {
+        (Collectives::Logical, _) => Model::Logical,
+        (Collectives::Model, Family::OpenMpi) => Model::OpenMpi,
+        (Collectives::Model, _) => Model::Mpich,
+    };
+    let index = Model::ALL.iter().position(|&m| m == model).unwrap_or(0);
+    MODEL.store(index as u8, Ordering::Relaxed);
+}
+
+/// The model that expands collectives.
+pub fn model() -> Model {
+    let index = usize::from(MODEL.load(Ordering::Relaxed));
+    Model::ALL.get(index).copied().unwrap_or(Model::Logical)
+}

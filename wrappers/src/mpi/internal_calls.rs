@@ -1,0 +1,199 @@
+//! Calls that the MPI library itself makes by `MPI_` names: they are not the program's and must not
+//! be counted.
+//!
+//! Some MPI libraries contain parts written as MPI programs: ROMIO calls `MPI_Put`, `MPI_Get` or
+//! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file
+//! is opened; and it does so inside `MPI_Wait` too, so that it does not help to know which call of
+//! the program is running. [`redirect`] therefore points the references of such objects to the
+//! functions behind this library's entry points: a word in the object's table of linkage, written
+//! once, and nothing has to be asked at each call. What a component calls while it is being loaded
+//! comes too early for that: meanwhile ([`Inside`]) nothing is recorded in the thread.
+//!
+//! Limits: objects that also hold the Fortran or C++ bindings are left as they are, since the
+//! program's own calls may come through them. A file's conversion callbacks (MPI_Register_datarep)
+//! that themselves communicate while a file is being opened are not recorded.
+
+use crate::entry::slots;
+use crate::entry::visible;
+use crate::mpi::library;
+use crate::record::guarded;
+use crate::record::thread;
+use crate::sys::elf::{Object, Reference, for_each_object};
+use libc::c_void;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A call during which nothing is recorded in this thread; afterwards what was loaded meanwhile is
+/// redirected.
+#[derive(Debug)]
+pub struct Inside(());
+
+impl Inside {
+    /// From now on.
+    pub fn enter() -> Inside {
+        let thread = thread::current();
+        let depth = thread.inside.load(Ordering::Relaxed);
+        thread.inside.store(depth + 1, Ordering::Relaxed);
+        if depth == 0 {
+            // What the fast paths look at goes, so that they need not ask for the depth.
+            thread.forget_communicator();
+            thread.held.store(thread.block.load(Ordering::Relaxed), Ordering::Relaxed);
+            thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
+        Inside(())
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let thread = thread::current();
+        let depth = thread.inside.load(Ordering::Relaxed).saturating_sub(1);
+        thread.inside.store(depth, Ordering::Relaxed);
+        if depth == 0 {
+            thread.block.store(thread.held.load(Ordering::Relaxed), Ordering::Relaxed);
+            thread.held.store(std::ptr::null_mut(), Ordering::Relaxed);
+            redirect();
+        }
+    }
+}
+
+/// Points the MPI library's own references to MPI functions past this library. Cheap if nothing was
+/// loaded since the last time.
+pub fn redirect() {
+    guarded(|| {
+        let Some(library) = library::get() else { return Some(()) };
+        if library.family == library::Family::Unknown {
+            return Some(());
+        }
+        for object in &objects_that_call_mpi() {
+            redirect_one(object);
+        }
+        Some(())
+    });
+}
+
+/// Objects loaded since the process began, when [`objects_that_call_mpi`] last looked.
+static LOADED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether an object of this file name is ROMIO as a part of an MPI library. Other names tell nothing:
+/// a program's own library may be called libmpi_something, and what MPI libraries have beside libmpi
+/// are bindings for other languages, through which the program calls.
+fn is_romio(path: &CStr) -> bool {
+    let bytes = path.to_bytes();
+    let name = bytes.rsplit(|&b| b == b'/').next().unwrap_or_default();
+    ["mca_io_romio", "libromio"].iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+}
+
+/// Mapped objects of the MPI library that refer to functions this library may stand in front of.
+fn objects_that_call_mpi() -> Vec<Object> {
+    let libmpi = library::base_of(library::symbol(c"PMPI_Init"));
+    let loaded = LOADED.load(Ordering::Relaxed);
+    let mut found = Vec::new();
+    for_each_object(|info| {
+        if loaded == info.dlpi_adds {
+            return false;
+        }
+        // Every visit is told the same number.
+        LOADED.store(info.dlpi_adds, Ordering::Relaxed);
+        if info.dlpi_name.is_null() {
+            return true;
+        }
+        // SAFETY: names are C strings; the object stays mapped during the visit.
+        unsafe {
+            let name = CStr::from_ptr(info.dlpi_name);
+            // The program itself has no name here: with MPI linked into it nothing is to be seen.
+            let libmpi = !name.is_empty() && libmpi == Some(info.dlpi_addr as usize);
+            if (libmpi || is_romio(name))
+                && let Some(object) = Object::of(info)
+                && object.references().any(|r| r.name.to_bytes().starts_with(b"MPI_"))
+            {
+                found.push(object);
+            }
+        }
+        true
+    });
+    found
+}
+
+/// Points the references of an object that would lead to this library's entry points past them.
+fn redirect_one(object: &Object) {
+    // SAFETY: RTLD_NOLOAD returns a handle of what is mapped already, or null; it keeps the object
+    // mapped until dlclose below.
+    let handle = unsafe {
+        libc::dlopen(object.path().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_LOCAL)
+    };
+    if handle.is_null() {
+        return;
+    }
+    // The same name could have been unloaded and loaded elsewhere since it was looked at.
+    let here = library::base_of(object.symbols) == Some(object.base);
+    if here && !has_bindings(object, handle) {
+        // SAFETY: mapped because of the handle; the function is what the name promises, without
+        // this library.
+        unsafe {
+            let like_mpi = |r: &Reference| r.linkage && r.name.to_bytes().starts_with(b"MPI");
+            let references: Vec<Reference> = object.references().filter(like_mpi).collect();
+            let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
+            let entries = visible::c_entries(&names);
+            // Another tool before this library sees these calls as ever, and does not pass them on
+            // by the same name.
+            let before = visible::taken_before(&names);
+            for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
+                if let (Some(entry), false) = (entry, taken)
+                    && let Some(function) = slots::real(entry)
+                {
+                    reference.write(function as usize);
+                }
+            }
+        }
+    }
+    // SAFETY: the handle from above.
+    unsafe { libc::dlclose(handle) };
+}
+
+/// Whether the object has Fortran or C++ bindings in it, which are the program's way in.
+fn has_bindings(object: &Object, handle: *mut c_void) -> bool {
+    [c"mpi_send_", c"mpi_send", c"MPI_SEND", c"_ZN3MPI4InitEv"].iter().any(|name| {
+        // SAFETY: an open handle and a C string.
+        let address = unsafe { libc::dlsym(handle, name.as_ptr()) } as usize;
+        address != 0 && library::base_of(address) == Some(object.base)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn only_romio_is_known_by_its_name() {
+        for (path, romio) in [
+            (c"/usr/lib/openmpi3/mca_io_romio321.so", true),
+            (c"/usr/lib/libmpichcxx.so.12", false),
+            (c"/usr/lib/libmpi_java.so.40", false),
+            (c"/home/me/libmpi_helper.so", false),
+            (c"/opt/mca_io_romio/libhdf5.so", false),
+            (c"", false),
+        ] {
+            assert_eq!(is_romio(path), romio, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_counted_inside() {
+        let thread = thread::current();
+        let mark = AtomicU32::new(0);
+        let block: *mut crate::record::counters::Block = mark.as_ptr().cast();
+        thread.block.store(block, Ordering::Relaxed);
+        thread.comm.store(7, Ordering::Relaxed);
+        {
+            let _outer = Inside::enter();
+            let _inner = Inside::enter();
+            assert!(crate::record::counters::mine().is_none());
+            assert_eq!(thread.comm.load(Ordering::Relaxed), 0);
+        }
+        assert_eq!(thread.block.load(Ordering::Relaxed), block);
+        assert_eq!(thread.inside.load(Ordering::Relaxed), 0);
+        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+}

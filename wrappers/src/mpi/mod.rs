@@ -1,0 +1,8 @@
+//! The MPI library of this process: where it is, its handle family, and its functions.
+
+pub mod abi;
+pub mod attribute;
+pub mod config;
+pub mod internal_calls;
+pub mod library;
+pub mod pmpi;

@@ -1,0 +1,99 @@
+//! Persistent requests: what a start of them sends.
+//!
+//! A persistent call sends nothing when it is made; every MPI_Start of its request does. The plan of
+//! a request (who gets how much) is worked out once, when the request is made, and counted at each
+//! start. Requests are few and starts are rare compared with sends: one lock, one hash lookup.
+
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
+use crate::record::communicators;
+use crate::record::counters;
+use crate::record::datatypes;
+use crate::record::guarded;
+use libc::c_int;
+use parking_lot::Mutex;
+use rw::matrix::Kind;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One part of what a start sends.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub kind: Kind,
+    pub task: u32,
+    pub bytes: u64,
+    pub messages: u64,
+}
+
+/// What one start of a request sends; for partitioned sends, one partition.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    pub steps: Vec<Step>,
+    /// True for a partitioned send: counted by MPI_Pready, not by MPI_Start.
+    pub partitioned: bool,
+}
+
+static PLANS: Mutex<Option<HashMap<u64, Arc<Plan>>>> = Mutex::new(None);
+
+/// Plans one message per start.
+pub unsafe fn send<A: Abi>(
+    plan: &mut Plan,
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
+    guarded(|| {
+        let (thread, communicator) = communicators::enter::<A>(comm)?;
+        if dest >= 0 && (dest as u32) < communicator.size() {
+            let task = communicator.task::<A>(dest as u32);
+            let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
+            plan.steps.push(Step { kind: Kind::PointToPoint, task, bytes, messages: 1 });
+        }
+        Some(())
+    });
+    world::effective::<A>(comm)
+}
+
+/// Keeps the plan of a request that was just made.
+///
+/// # Safety
+/// `request` is the output argument of a call that returned `code`.
+pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Plan) {
+    if code != 0 || plan.steps.is_empty() || request.is_null() || counters::tasks() == 0 {
+        return;
+    }
+    // SAFETY: the call succeeded, so the request is set.
+    let bits = unsafe { *request }.bits();
+    PLANS.lock().get_or_insert_default().insert(bits, Arc::new(plan));
+}
+
+/// Counts a start of `request`, if there is a plan for it.
+pub fn started<A: Abi>(request: A::Request) {
+    count(request.bits(), 1, false);
+}
+
+/// Counts partitions of a partitioned send that became ready.
+pub fn ready<A: Abi>(request: A::Request, partitions: u64) {
+    count(request.bits(), partitions, true);
+}
+
+fn count(request: u64, times: u64, partitioned: bool) {
+    guarded(|| {
+        let plan = PLANS.lock().as_ref()?.get(&request)?.clone();
+        if plan.partitioned == partitioned {
+            let block = counters::mine()?;
+            for step in &plan.steps {
+                block.add(step.kind, step.task, step.bytes * times, step.messages * times);
+            }
+        }
+        Some(())
+    });
+}
+
+/// Forgets a request that is being freed: its handle may be reused.
+pub fn forget<A: Abi>(request: A::Request) {
+    if let Some(plans) = PLANS.lock().as_mut() {
+        plans.remove(&request.bits());
+    }
+}

@@ -1,0 +1,313 @@
+//! The edges of a vertex of a distributed graph: read from the program's arrays, moved with the
+//! vertex, handed to MPI again in the form the program gave them.
+
+use crate::comm::exchange;
+use crate::comm::private::{self, Private};
+use crate::mpi::abi::Abi;
+use libc::c_int;
+use serde::{Deserialize, Serialize};
+
+/// How the weights of some edges are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// MPI_UNWEIGHTED.
+    Unweighted,
+    /// MPI_WEIGHTS_EMPTY.
+    Empty,
+    /// A null pointer, where there are no edges.
+    Null,
+    Numbers,
+}
+
+/// Addresses that stand for a form of weights, in the language of the call.
+#[derive(Debug, Clone, Copy)]
+pub struct Sentinels {
+    pub unweighted: [usize; 7],
+    pub empty: [usize; 7],
+}
+
+impl Sentinels {
+    /// Those of C; `None` if the MPI library does not tell.
+    pub fn of_c<A: Abi>() -> Option<Self> {
+        let known = Sentinels {
+            unweighted: [A::unweighted(), 0, 0, 0, 0, 0, 0],
+            empty: [A::weights_empty(), 0, 0, 0, 0, 0, 0],
+        };
+        known.are_known().then_some(known)
+    }
+
+    /// True if there is an address for both.
+    pub fn are_known(&self) -> bool {
+        [self.unweighted, self.empty].iter().all(|list| list.iter().any(|&a| a != 0))
+    }
+
+    /// The form of the weights at this address, of so many edges; `None` if they cannot be there.
+    fn form(&self, weights: *const c_int, edges: usize) -> Option<Form> {
+        let address = weights as usize;
+        match address {
+            0 => (edges == 0).then_some(Form::Null),
+            _ if self.unweighted.contains(&address) => Some(Form::Unweighted),
+            _ if self.empty.contains(&address) => (edges == 0).then_some(Form::Empty),
+            _ => Some(Form::Numbers),
+        }
+    }
+}
+
+impl Form {
+    /// What this says about the graph: bit 0 weighted, bit 1 not.
+    pub fn claim(self) -> u64 {
+        match self {
+            Form::Numbers | Form::Empty => 1,
+            Form::Unweighted => 2,
+            Form::Null => 0,
+        }
+    }
+}
+
+/// The edges of a vertex in one direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    pub ranks: Vec<c_int>,
+    /// As many, if `form` says so.
+    pub weights: Vec<c_int>,
+    pub form: Form,
+}
+
+/// Copies an array of the program; `None` if there is none where there should be.
+///
+/// # Safety
+/// `array` is null or has `count` elements.
+pub unsafe fn copied(array: *const c_int, count: usize) -> Option<Vec<c_int>> {
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: by contract.
+    (!array.is_null()).then(|| unsafe { std::slice::from_raw_parts(array, count) }.to_vec())
+}
+
+fn in_range(ranks: &[c_int], size: usize) -> bool {
+    ranks.iter().all(|&r| usize::try_from(r).is_ok_and(|r| r < size))
+}
+
+impl Side {
+    /// Reads the program's arrays; `None` if something looks wrong: MPI shall say what.
+    ///
+    /// # Safety
+    /// The pointers are null, sentinels, or arrays of `degree` elements.
+    pub unsafe fn read(
+        degree: c_int,
+        ranks: *const c_int,
+        weights: *const c_int,
+        sentinels: &Sentinels,
+        size: usize,
+    ) -> Option<Side> {
+        let degree = usize::try_from(degree).ok()?;
+        let form = sentinels.form(weights, degree)?;
+        // SAFETY: by contract.
+        let (ranks, weights) = unsafe {
+            let weights = if form == Form::Numbers { copied(weights, degree)? } else { Vec::new() };
+            (copied(ranks, degree)?, weights)
+        };
+        (in_range(&ranks, size) && weights.iter().all(|&w| w >= 0)).then_some(Side {
+            ranks,
+            weights,
+            form,
+        })
+    }
+
+    fn from_edges(edges: Vec<(c_int, c_int)>, weighted: bool) -> Side {
+        let form = match (weighted, edges.is_empty()) {
+            (false, _) => Form::Unweighted,
+            (true, true) => Form::Empty,
+            (true, false) => Form::Numbers,
+        };
+        let (ranks, weights): (Vec<c_int>, Vec<c_int>) = edges.into_iter().unzip();
+        Side { ranks, weights: if weighted { weights } else { Vec::new() }, form }
+    }
+
+    /// The edges with a weight each.
+    pub fn edges(&self) -> Vec<(u32, u64)> {
+        let weight = |i| if self.form == Form::Numbers { self.weights.get(i) } else { Some(&1) };
+        let edges = self.ranks.iter().enumerate();
+        edges.map(|(i, &r)| (r as u32, weight(i).map_or(1, |&w| w.max(0) as u64))).collect()
+    }
+
+    /// Degree, ranks and weights as MPI takes them in C. The arrays live as long as `self`.
+    pub fn arguments<A: Abi>(&self) -> (c_int, *const c_int, *const c_int) {
+        let array = |v: &Vec<c_int>| if v.is_empty() { NOTHING.as_ptr() } else { v.as_ptr() };
+        let weights = match self.form {
+            Form::Unweighted => A::unweighted() as *const c_int,
+            Form::Empty => A::weights_empty() as *const c_int,
+            Form::Null => std::ptr::null(),
+            Form::Numbers => array(&self.weights),
+        };
+        (self.ranks.len() as c_int, array(&self.ranks), weights)
+    }
+}
+
+/// Stands for an array without elements.
+static NOTHING: [c_int; 1] = [0];
+
+/// All edges of a vertex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adjacency {
+    pub sources: Side,
+    pub destinations: Side,
+}
+
+impl Adjacency {
+    /// What it says about the graph, as [`Form::claim`].
+    pub fn claim(&self) -> u64 {
+        self.sources.form.claim() | self.destinations.form.claim()
+    }
+
+    /// Sends this one to the process that takes the vertex, and gets that of the own new vertex.
+    pub fn moved<A: Abi>(&self, private: &Private<A>, order: &[u32]) -> Option<Adjacency> {
+        let mine = private.rank as u32;
+        let to = *order.get(private.rank)?;
+        let from = order.iter().position(|&p| p == mine)? as u32;
+        let data = private::encode(self).unwrap_or_default();
+        private::decode(&exchange::pass(private, to, &data, from)?)
+    }
+}
+
+/// Edges as some process gives them: any edge by any process.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// Source, destination, weight (1 where there are none).
+    edges: Vec<(c_int, c_int, c_int)>,
+    pub form: Form,
+}
+
+impl Given {
+    /// Reads the arguments of MPI_Dist_graph_create; `None` if something looks wrong.
+    ///
+    /// # Safety
+    /// The pointers are null, sentinels, or arrays as that function takes them.
+    pub unsafe fn read(
+        count: c_int,
+        sources: *const c_int,
+        degrees: *const c_int,
+        destinations: *const c_int,
+        weights: *const c_int,
+        sentinels: &Sentinels,
+        size: usize,
+    ) -> Option<Given> {
+        let count = usize::try_from(count).ok()?;
+        // SAFETY: by contract.
+        let (sources, degrees) = unsafe { (copied(sources, count)?, copied(degrees, count)?) };
+        let mut total = 0usize;
+        for &degree in &degrees {
+            total = total.checked_add(usize::try_from(degree).ok()?)?;
+        }
+        if !in_range(&sources, size) || c_int::try_from(total).is_err() {
+            return None;
+        }
+        // SAFETY: by contract: as many destinations as the degrees add up to.
+        let all = unsafe { Side::read(total as c_int, destinations, weights, sentinels, size)? };
+        let from = sources.iter().zip(&degrees);
+        let from = from.flat_map(|(&s, &d)| std::iter::repeat_n(s, d.max(0) as usize));
+        let weight = |i| all.weights.get(i).copied().unwrap_or(1);
+        let edges = from.zip(&all.ranks).enumerate().map(|(i, (s, &d))| (s, d, weight(i)));
+        Some(Given { edges: edges.collect(), form: all.form })
+    }
+
+    /// Brings every edge to the processes of both its ends; the edges of a vertex are in the order
+    /// of the processes that gave them, and of each process in its own. Collective.
+    pub fn distributed<A: Abi>(&self, private: &Private<A>, weighted: bool) -> Option<Adjacency> {
+        type Half = (bool, c_int, c_int);
+        let mut halves: Vec<Vec<Half>> = vec![Vec::new(); private.size];
+        for &(source, destination, weight) in &self.edges {
+            halves.get_mut(source as usize)?.push((true, destination, weight));
+            halves.get_mut(destination as usize)?.push((false, source, weight));
+        }
+        let strings: Vec<Vec<u8>> = halves
+            .iter()
+            .map(|h| if h.is_empty() { Vec::new() } else { private::encode(h).unwrap_or_default() })
+            .collect();
+        drop(halves);
+        let (mut to, mut from) = (Vec::new(), Vec::new());
+        for string in exchange::scatter(private, &strings)?.iter().filter(|s| !s.is_empty()) {
+            for (outgoing, other, weight) in private::decode::<Vec<Half>>(string)? {
+                if outgoing { &mut to } else { &mut from }.push((other, weight));
+            }
+        }
+        Some(Adjacency {
+            sources: Side::from_edges(from, weighted),
+            destinations: Side::from_edges(to, weighted),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const C: Sentinels =
+        Sentinels { unweighted: [2, 0, 0, 0, 0, 0, 0], empty: [3, 0, 0, 0, 0, 0, 0] };
+
+    fn at(sentinel: [usize; 7]) -> *const c_int {
+        sentinel[0] as *const c_int
+    }
+
+    fn side(ranks: &[c_int], weights: *const c_int, size: usize) -> Option<Side> {
+        // SAFETY: an array of this length; the weights are a sentinel or as many.
+        unsafe { Side::read(ranks.len() as c_int, ranks.as_ptr(), weights, &C, size) }
+    }
+
+    #[test]
+    fn forms_of_weights_are_kept_apart() {
+        let numbers = [5, 0];
+        let read = side(&[1, 1], numbers.as_ptr(), 2).unwrap();
+        assert_eq!((read.form, read.claim_and_edges()), (Form::Numbers, (1, vec![(1, 5), (1, 0)])));
+        let read = side(&[1, 0], at(C.unweighted), 2).unwrap();
+        assert_eq!(
+            (read.form, read.claim_and_edges()),
+            (Form::Unweighted, (2, vec![(1, 1), (0, 1)]))
+        );
+        assert_eq!(side(&[], at(C.empty), 2).unwrap().form, Form::Empty);
+        assert_eq!(side(&[], std::ptr::null(), 2).unwrap().form, Form::Null);
+    }
+
+    impl Side {
+        fn claim_and_edges(&self) -> (u64, Vec<(u32, u64)>) {
+            (self.form.claim(), self.edges())
+        }
+    }
+
+    #[test]
+    fn what_looks_wrong_is_left_to_mpi() {
+        assert_eq!(side(&[2], at(C.unweighted), 2), None, "no such rank");
+        assert_eq!(side(&[-1], at(C.unweighted), 2), None);
+        assert_eq!(side(&[1], at(C.empty), 2), None, "edges without their weights");
+        assert_eq!(side(&[1], std::ptr::null(), 2), None);
+        assert_eq!(side(&[1], [-5].as_ptr(), 2), None, "a negative weight");
+        // SAFETY: null pointers and a negative degree are what is tried.
+        unsafe {
+            assert_eq!(Side::read(-1, std::ptr::null(), at(C.unweighted), &C, 2), None);
+            assert_eq!(Side::read(1, std::ptr::null(), at(C.unweighted), &C, 2), None);
+        }
+    }
+
+    #[test]
+    fn edges_of_any_process_are_read_in_order() {
+        let (sources, degrees, to, weights) = ([3, 0], [2, 1], [1, 2, 3], [7, 8, 9]);
+        // SAFETY: arrays as MPI_Dist_graph_create takes them.
+        let given = unsafe {
+            let (s, d, t) = (sources.as_ptr(), degrees.as_ptr(), to.as_ptr());
+            Given::read(2, s, d, t, weights.as_ptr(), &C, 4).unwrap()
+        };
+        assert_eq!(given.edges, [(3, 1, 7), (3, 2, 8), (0, 3, 9)]);
+        // SAFETY: as above; nothing is given.
+        let none = unsafe {
+            let null = std::ptr::null();
+            Given::read(0, null, null, null, null, &C, 4).unwrap()
+        };
+        assert_eq!((none.edges.len(), none.form.claim()), (0, 0));
+        // SAFETY: as above; the source is no rank.
+        assert!(unsafe {
+            let (s, d, t) = (sources.as_ptr(), degrees.as_ptr(), to.as_ptr());
+            Given::read(2, s, d, t, weights.as_ptr(), &C, 3).is_none()
+        });
+    }
+}

@@ -1,0 +1,85 @@
+//! What this process sent since the program last asked to begin anew.
+//!
+//! The counters themselves go on, because the record of the launch wants all of them: a reset keeps the
+//! sums of that moment, and they are taken off later ones.
+//!
+//! What was fetched from a task (MPI_Get) counts as sent to it: distances are the same both ways.
+//! Counts only grow, so that a call that another thread makes meanwhile is either before the reset or after
+//! it; sums are not taken while what a communicator came to moves into the rows ([`communicators::MOVES`]).
+
+use super::{NOT_NOW, OK};
+use crate::mpi::abi::Abi;
+use crate::record::communicators;
+use crate::record::counters;
+use crate::record::{collective, guarded};
+use libc::c_int;
+use parking_lot::Mutex;
+use rw::matrix::Kind;
+use std::collections::BTreeMap;
+
+/// Bytes to each task.
+type Sums = BTreeMap<u32, u64>;
+
+static BASELINE: Mutex<Sums> = Mutex::new(Sums::new());
+
+/// Bytes between this process and each task since the launch began; each counts once, whatever other
+/// threads free meanwhile.
+fn total<A: Abi>() -> Sums {
+    communicators::MOVES.between(sum::<A>)
+}
+
+fn sum<A: Abi>() -> Sums {
+    let mut sums = Sums::new();
+    let mut add = |task: u32, bytes: u64| {
+        if bytes > 0 && task < communicators::OUTSIDE {
+            let sum = sums.entry(task).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
+    };
+    counters::for_each_block(|block| {
+        communicators::look_at_each(|communicator| {
+            collective::pending::<A>(block, communicator, &mut add);
+        });
+    });
+    let rows = Kind::ALL.into_iter().flat_map(counters::row).chain(counters::fetched());
+    for (task, traffic) in rows {
+        add(task, traffic.bytes);
+    }
+    sums
+}
+
+/// What `now` has more than `before`.
+fn less(now: Sums, before: &Sums) -> Vec<(u32, u64)> {
+    now.into_iter()
+        .map(|(task, bytes)| (task, bytes.saturating_sub(before.get(&task).copied().unwrap_or(0))))
+        .filter(|&(_, bytes)| bytes > 0)
+        .collect()
+}
+
+/// `(task, bytes)` since the last reset, ascending; empty while nothing is recorded.
+pub fn since_reset<A: Abi>() -> Vec<(u32, u64)> {
+    let now = guarded(|| Some(total::<A>())).unwrap_or_default();
+    less(now, &BASELINE.lock())
+}
+
+/// Begins anew.
+pub fn reset<A: Abi>() -> c_int {
+    if counters::tasks() == 0 {
+        return NOT_NOW;
+    }
+    let Some(now) = guarded(|| Some(total::<A>())) else { return NOT_NOW };
+    *BASELINE.lock() = now;
+    OK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_came_later_counts() {
+        let before = Sums::from([(1, 10), (3, 5), (4, 9)]);
+        let now = Sums::from([(0, 7), (1, 30), (3, 5), (4, 8)]);
+        assert_eq!(less(now, &before), [(0, 7), (1, 20)], "and never less than nothing");
+    }
+}

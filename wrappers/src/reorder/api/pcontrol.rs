@@ -1,0 +1,127 @@
+//! `MPI_Pcontrol`: the way to this library that every MPI program can be linked with.
+//!
+//! The function is variadic: a level of another tool's may have any arguments, in integer and vector
+//! registers and on the stack. So the entry looks at the level and nothing else, and jumps on with
+//! everything in its place unless the level is one of `include/rankweave.h`.
+//!
+//! From Fortran there is the level only, and the MPI libraries differ in whether their binding calls
+//! the C function: levels without arguments are obeyed there, the others do nothing.
+//!
+//! Limits: x86-64 with the System V calling convention, as all entry points.
+
+use crate::entry::slots;
+use crate::mpi::abi::{Abi, Handle};
+use libc::{c_int, c_void};
+
+/// The first level of this library's: "RW", and a number.
+pub const FIRST: c_int = 0x5257_0001;
+/// Levels of this library's from the first on.
+pub const COUNT: c_int = 4;
+const REORDER: c_int = FIRST;
+const RESET: c_int = FIRST + 1;
+const FLUSH: c_int = FIRST + 2;
+const FUNCTIONS: c_int = FIRST + 3;
+
+/// `MPI_Pcontrol`
+///
+/// # Safety
+/// Called with the arguments of that function.
+#[unsafe(naked)]
+pub unsafe extern "C" fn pcontrol<A: Abi>() {
+    std::arch::naked_asm!(
+        // al, the number of vector registers in use, must stay as it is.
+        "lea r11d, [rdi - {first}]",
+        "cmp r11d, {count}",
+        "jb {ours}",
+        "jmp qword ptr [rip + {next} + 8 * {index}]",
+        first = const FIRST,
+        count = const COUNT,
+        ours = sym ours::<A>,
+        next = sym slots::NEXT,
+        index = const slots::number("MPI_Pcontrol", "", 0),
+    )
+}
+
+/// The functions of this library, as `struct rankweave_functions` of the header has them. Only ever
+/// gets longer.
+#[repr(C)]
+struct Functions {
+    /// Bytes of the program's struct.
+    size: usize,
+    pointers: [usize; 7],
+}
+
+/// One of this library's levels. Handles of all widths and pointers travel in the two registers after
+/// that of the level.
+///
+/// # Safety
+/// The arguments are those that the header says for this level.
+unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usize) -> c_int {
+    match level {
+        REORDER => {
+            let mut made = A::comm_null();
+            let out = third as *mut A::Comm;
+            if !out.is_null() {
+                // SAFETY: the program's communicator, and the address of a handle of its own, as the
+                // header says for this level. What is there stays unless there is a communicator.
+                unsafe {
+                    let place = (&raw mut made).cast();
+                    if super::rankweave_reorder(second, place) == super::OK && made.bits() != 0 {
+                        *out = made;
+                    }
+                }
+            }
+        }
+        FUNCTIONS => {
+            let functions = second as *mut Functions;
+            let pointers = [
+                super::rankweave_version as *const () as usize,
+                super::rankweave_reorder as *const () as usize,
+                super::rankweave_newrank as *const () as usize,
+                super::rankweave_reorder_roles as *const () as usize,
+                super::rankweave_move as *const () as usize,
+                super::rankweave_reset as *const () as usize,
+                super::rankweave_flush as *const () as usize,
+            ];
+            if !functions.is_null() {
+                // SAFETY: the address of such a struct, as the header says for this level, with room
+                // for as many pointers as its size says.
+                unsafe {
+                    let room = (*functions).size / size_of::<usize>();
+                    let places = (&raw mut (*functions).pointers).cast::<usize>();
+                    for (i, &pointer) in pointers.iter().enumerate().take(room.saturating_sub(1)) {
+                        *places.add(i) = pointer;
+                    }
+                }
+            }
+        }
+        other => {
+            obey(other);
+        }
+    }
+    0
+}
+
+/// Does what a level without arguments says; `false` if it is none of these.
+fn obey(level: c_int) -> bool {
+    match level {
+        RESET => {
+            super::rankweave_reset();
+        }
+        FLUSH => {
+            super::rankweave_flush();
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// `MPI_Pcontrol` from Fortran; true if the level is one of this library's and goes no further.
+///
+/// # Safety
+/// The address of an INTEGER.
+pub unsafe fn from_fortran(level: *const c_void) -> bool {
+    // SAFETY: by contract.
+    let level = unsafe { *level.cast::<c_int>() };
+    obey(level) || (FIRST..FIRST + COUNT).contains(&level)
+}

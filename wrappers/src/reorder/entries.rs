@@ -1,0 +1,313 @@
+//! The wrappers of the constructors in C.
+
+use super::adjacency::{Adjacency, Given, Sentinels, Side, copied};
+use super::create::{self, Step};
+use super::shape::Shape;
+use crate::comm::world::effective;
+use crate::entry::generated::index;
+use crate::entry::slots;
+use crate::mpi::abi::Abi;
+use crate::mpi::pmpi::pmpi;
+use crate::record::guarded;
+use libc::c_int;
+
+/// The topology that the arguments of MPI_Cart_create describe.
+///
+/// # Safety
+/// The pointers are null or arrays of `ndims` integers (false is 0).
+pub unsafe fn cartesian(
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    size: usize,
+) -> Option<Shape> {
+    let count = usize::try_from(ndims).ok()?;
+    // SAFETY: by contract.
+    let (dims, periods) = unsafe { (copied(dims, count)?, copied(periods, count)?) };
+    Shape::cartesian(dims, periods.iter().map(|&p| i32::from(p != 0)).collect(), size)
+}
+
+/// The topology that the arguments of MPI_Graph_create describe.
+///
+/// # Safety
+/// The pointers are null or arrays as that function takes them.
+pub unsafe fn graph(
+    nodes: c_int,
+    index: *const c_int,
+    edges: *const c_int,
+    size: usize,
+) -> Option<Shape> {
+    let count = usize::try_from(nodes).ok().filter(|&n| n <= size)?;
+    // SAFETY: by contract: the last of an ascending index is the number of edges.
+    unsafe {
+        let index = copied(index, count)?;
+        let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
+        let last = index.last().copied().filter(|_| ordered)?;
+        let edges = copied(edges, usize::try_from(last).ok()?)?;
+        Shape::graph(index, edges, size)
+    }
+}
+
+/// The communicator and the `reorder` to call a constructor with.
+fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm, c_int) {
+    match step {
+        Step::Plain => (effective::<A>(comm), reorder),
+        Step::Unchanged => (effective::<A>(comm), 0),
+        Step::On(base, _) => (*base, 0),
+    }
+}
+
+/// A constructor of a topology that every process describes by a count and two arrays.
+///
+/// # Safety
+/// The program's own arguments of the C function behind `entry`.
+unsafe fn shaped<A: Abi>(
+    entry: usize,
+    what: &'static str,
+    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
+    (comm, count, first, second): (A::Comm, c_int, *const c_int, *const c_int),
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    // SAFETY: by contract; both functions have this prototype.
+    unsafe {
+        let step = guarded(|| {
+            Some(create::shaped::<A>(comm, reorder != 0, what, |size| {
+                read(count, first, second, size)
+            }))
+        })
+        .unwrap_or(Step::Plain);
+        let (on, reorder) = arguments(&step, comm, reorder);
+        let next: unsafe extern "C-unwind" fn(
+            A::Comm,
+            c_int,
+            *const c_int,
+            *const c_int,
+            c_int,
+            *mut A::Comm,
+        ) -> c_int = slots::next(entry);
+        let code = next(on, count, first, second, reorder, made);
+        step.done(create::made::<A>(code, made));
+        code
+    }
+}
+
+/// `MPI_Cart_create`
+pub unsafe extern "C-unwind" fn cart_create<A: Abi>(
+    comm: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    let topology = (comm, ndims, dims, periods);
+    let entry = index::MPI_CART_CREATE;
+    // SAFETY: passed on.
+    unsafe { shaped::<A>(entry, "MPI_Cart_create", cartesian, topology, reorder, made) }
+}
+
+/// `MPI_Graph_create`
+pub unsafe extern "C-unwind" fn graph_create<A: Abi>(
+    comm: A::Comm,
+    nodes: c_int,
+    ends: *const c_int,
+    edges: *const c_int,
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    let topology = (comm, nodes, ends, edges);
+    let entry = index::MPI_GRAPH_CREATE;
+    // SAFETY: passed on.
+    unsafe { shaped::<A>(entry, "MPI_Graph_create", graph, topology, reorder, made) }
+}
+
+/// `MPI_Cart_map`: the rank that the constructor gave.
+pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
+    comm: A::Comm,
+    ndims: c_int,
+    dims: *const c_int,
+    periods: *const c_int,
+    rank: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own arguments and the real function's prototype.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            A::Comm,
+            c_int,
+            *const c_int,
+            *const c_int,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_CART_MAP);
+        let code = next(effective::<A>(comm), ndims, dims, periods, rank);
+        if code == 0
+            && let Some(known) = guarded(|| {
+                create::remembered::<A>(comm, |size| cartesian(ndims, dims, periods, size))
+            })
+        {
+            *rank = known;
+        }
+        code
+    }
+}
+
+/// `MPI_Graph_map`: the rank that the constructor gave.
+pub unsafe extern "C-unwind" fn graph_map<A: Abi>(
+    comm: A::Comm,
+    nodes: c_int,
+    ends: *const c_int,
+    edges: *const c_int,
+    rank: *mut c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let next: unsafe extern "C-unwind" fn(
+            A::Comm,
+            c_int,
+            *const c_int,
+            *const c_int,
+            *mut c_int,
+        ) -> c_int = slots::next(index::MPI_GRAPH_MAP);
+        let code = next(effective::<A>(comm), nodes, ends, edges, rank);
+        if code == 0
+            && let Some(known) =
+                guarded(|| create::remembered::<A>(comm, |size| graph(nodes, ends, edges, size)))
+        {
+            *rank = known;
+        }
+        code
+    }
+}
+
+/// Makes the communicator of a vertex with these edges.
+///
+/// # Safety
+/// `made` is where the program wants the handle.
+pub unsafe fn with_edges<A: Abi>(
+    on: A::Comm,
+    edges: &Adjacency,
+    info: A::Info,
+    made: *mut A::Comm,
+) -> c_int {
+    let (indegree, sources, source_weights) = edges.sources.arguments::<A>();
+    let (outdegree, destinations, weights) = edges.destinations.arguments::<A>();
+    // SAFETY: arrays of these lengths that live until the call returns.
+    unsafe {
+        pmpi::<A>().dist_graph_create_adjacent(
+            on,
+            indegree,
+            sources,
+            source_weights,
+            outdegree,
+            destinations,
+            weights,
+            info,
+            0,
+            made,
+        )
+    }
+}
+
+/// `MPI_Dist_graph_create_adjacent`
+pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi>(
+    comm: A::Comm,
+    indegree: c_int,
+    sources: *const c_int,
+    source_weights: *const c_int,
+    outdegree: c_int,
+    destinations: *const c_int,
+    weights: *const c_int,
+    info: A::Info,
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let found = guarded(|| {
+            Some(create::adjacent::<A>(comm, reorder != 0, |size| {
+                let known = Sentinels::of_c::<A>()?;
+                Some(Adjacency {
+                    sources: Side::read(indegree, sources, source_weights, &known, size)?,
+                    destinations: Side::read(outdegree, destinations, weights, &known, size)?,
+                })
+            }))
+        });
+        let (step, moved) = found.unwrap_or((Step::Plain, None));
+        let (on, reorder) = arguments(&step, comm, reorder);
+        let code = match &moved {
+            Some(edges) => with_edges::<A>(on, edges, info, made),
+            None => {
+                let next: unsafe extern "C-unwind" fn(
+                    A::Comm,
+                    c_int,
+                    *const c_int,
+                    *const c_int,
+                    c_int,
+                    *const c_int,
+                    *const c_int,
+                    A::Info,
+                    c_int,
+                    *mut A::Comm,
+                ) -> c_int = slots::next(index::MPI_DIST_GRAPH_CREATE_ADJACENT);
+                next(
+                    on,
+                    indegree,
+                    sources,
+                    source_weights,
+                    outdegree,
+                    destinations,
+                    weights,
+                    info,
+                    reorder,
+                    made,
+                )
+            }
+        };
+        step.done(create::made::<A>(code, made));
+        code
+    }
+}
+
+/// `MPI_Dist_graph_create`
+pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi>(
+    comm: A::Comm,
+    count: c_int,
+    sources: *const c_int,
+    degrees: *const c_int,
+    destinations: *const c_int,
+    weights: *const c_int,
+    info: A::Info,
+    reorder: c_int,
+    made: *mut A::Comm,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let found = guarded(|| {
+            Some(create::distributed::<A>(comm, reorder != 0, |size| {
+                let known = Sentinels::of_c::<A>()?;
+                Given::read(count, sources, degrees, destinations, weights, &known, size)
+            }))
+        });
+        let (step, moved) = found.unwrap_or((Step::Plain, None));
+        let (on, reorder) = arguments(&step, comm, reorder);
+        let code = match &moved {
+            Some(edges) => with_edges::<A>(on, edges, info, made),
+            None => {
+                let next: unsafe extern "C-unwind" fn(
+                    A::Comm,
+                    c_int,
+                    *const c_int,
+                    *const c_int,
+                    *const c_int,
+                    *const c_int,
+                    A::Info,
+                    c_int,
+                    *mut A::Comm,
+                ) -> c_int = slots::next(index::MPI_DIST_GRAPH_CREATE);
+                next(on, count, sources, degrees, destinations, weights, info, reorder, made)
+            }
+        };
+        step.done(create::made::<A>(code, made));
+        code
+    }
+}

@@ -1,0 +1,288 @@
+//! The processes of a communicator that want a new order: who they are, what they agree on, and how
+//! they get the order from the one that maps.
+
+use super::decision::{self, Report, Weights};
+use super::{Facts, How, asked, facts};
+use crate::comm::private::{self, Private};
+use crate::comm::world;
+use crate::job::places::{self, Places, Spot, Spots};
+use crate::job::search::Word;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::config;
+use crate::mpi::pmpi::pmpi;
+use crate::record::counters;
+use crate::record::guarded;
+use crate::sys::message;
+use libc::c_int;
+use rw::mapping::TaskGrid;
+use rw::matrix::Kind;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The processes of a communicator of the program, all of them processes of this job.
+#[derive(Debug)]
+pub struct Party<A: Abi> {
+    /// The communicator as MPI knows it.
+    pub comm: A::Comm,
+    pub size: usize,
+    /// Task behind each rank.
+    tasks: Vec<u32>,
+    facts: &'static Facts,
+}
+
+/// The same with a communicator of their own.
+#[derive(Debug)]
+pub struct Met<A: Abi> {
+    party: Party<A>,
+    pub private: Private<A>,
+    pub size: usize,
+}
+
+impl<A: Abi> Party<A> {
+    /// The processes of `comm`; `None`, in all of them alike, if their order is not ours to change:
+    /// another mode, an intercommunicator, a single process, processes of other jobs. Local.
+    pub fn of(comm: A::Comm) -> Option<Self> {
+        Self::known(comm, facts()?)
+    }
+
+    /// The same where the program asks this library, in other modes too.
+    pub fn asked(comm: A::Comm) -> Option<Self> {
+        Self::known(comm, asked()?)
+    }
+
+    fn known(comm: A::Comm, facts: &'static Facts) -> Option<Self> {
+        if comm == A::comm_null() || comm.bits() == 0 {
+            return None;
+        }
+        let is_world = comm == A::comm_world();
+        let comm = world::effective::<A>(comm);
+        let (mut inter, mut size) = (0, 0);
+        let mpi = pmpi::<A>();
+        // SAFETY: a handle that the program passes to MPI right now, as in `comms`.
+        unsafe {
+            if mpi.comm_test_inter(comm, &raw mut inter) != 0
+                || inter != 0
+                || mpi.comm_size(comm, &raw mut size) != 0
+                || size < 2
+            {
+                return None;
+            }
+        }
+        let size = size as usize;
+        let tasks = if is_world { (0..size as u32).collect() } else { tasks_of::<A>(comm, size)? };
+        Some(Party { comm, size, tasks, facts })
+    }
+
+    /// A number for these processes in this order (FNV-1a, 64 bits).
+    pub fn hash(&self) -> u64 {
+        self.tasks
+            .iter()
+            .flat_map(|task| task.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
+    }
+
+    /// Takes the largest of every number over all processes; `None` after an MPI error.
+    fn largest(comm: A::Comm, mine: &[u64]) -> Option<Vec<u64>> {
+        let mut all = vec![0u64; mine.len()];
+        let mut request = A::request_null();
+        // SAFETY: buffers of this length that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let (sent, received) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            let count = mine.len() as c_int;
+            let (kind, op) = (A::uint64(), A::op_max());
+            pmpi::<A>().iallreduce(sent, received, count, kind, op, comm, &raw mut request)
+        };
+        (code == 0 && private::wait::<A>(&mut request, None)).then_some(all)
+    }
+
+    /// Whether all processes want the same: each says what has to be the same for all, or `None` if
+    /// it does not want anything, and flags, of which all get the union. On the program's own
+    /// communicator: as collective as the call that is being made, and at its place.
+    pub fn agree(&self, same: Option<u64>, flags: u64) -> Option<u64> {
+        let hash = same.unwrap_or(0);
+        let mut mine = vec![u64::from(same.is_none()), hash, !hash];
+        mine.extend((0..2).map(|bit| flags >> bit & 1));
+        let all = Self::largest(self.comm, &mine)?;
+        (all[0] == 0 && all[1] == !all[2]).then(|| all[3] | all[4] << 1)
+    }
+
+    /// Traffic with tasks as traffic with ranks; that with others is left out.
+    pub fn by_rank(&self, traffic: impl IntoIterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+        let ranks: HashMap<u32, u32> =
+            (0u32..).zip(&self.tasks).map(|(rank, &task)| (task, rank)).collect();
+        traffic.into_iter().filter_map(|(task, n)| Some((*ranks.get(&task)?, n))).collect()
+    }
+
+    /// Makes a communicator of their own; collective.
+    pub fn meet(self) -> Option<Met<A>> {
+        let mut rank = 0;
+        let mut comm = A::comm_null();
+        let mpi = pmpi::<A>();
+        // An error (no context ids left) must not reach the program's error handler: its call can still
+        // do without us.
+        let code = private::quietly::<A, _>(self.comm, || {
+            // SAFETY: a valid communicator; all processes are here.
+            unsafe {
+                let _ = mpi.comm_rank(self.comm, &raw mut rank);
+                mpi.comm_split(self.comm, 0, rank, &raw mut comm)
+            }
+        });
+        if code != 0 || comm == A::comm_null() {
+            return None;
+        }
+        let private = Private::new(comm)?;
+        Some(Met { size: self.size, party: self, private })
+    }
+}
+
+impl<A: Abi> Met<A> {
+    /// The program's communicator.
+    pub fn comm(&self) -> A::Comm {
+        self.party.comm
+    }
+
+    /// Task behind each rank of it.
+    pub fn tasks(&self) -> &[u32] {
+        &self.party.tasks
+    }
+
+    /// A number for its processes.
+    pub fn hash(&self) -> u64 {
+        self.party.hash()
+    }
+
+    /// True if every process says so.
+    pub fn unanimous(&self, mine: bool) -> bool {
+        let all = Party::<A>::largest(self.private.comm, &[u64::from(!mine)]);
+        all.is_some_and(|all| all[0] == 0)
+    }
+
+    /// The order of the processes: entry i is the one to be rank i. `None`, on all alike, to leave
+    /// them. Collective; `grid` is what the vertices are points of, if the program said so, `what`
+    /// what they are asked for, in words.
+    pub fn permutation(
+        &self,
+        edges: &[(u32, u64)],
+        weights: Weights,
+        vertices: usize,
+        grid: Option<TaskGrid>,
+        what: &str,
+    ) -> Option<Arc<[u32]>> {
+        let (party, private) = (&self.party, &self.private);
+        let settings = &config::settings().0;
+        let report = Report {
+            process: party.facts.process,
+            task: party.tasks.get(private.rank).copied().unwrap_or(u32::MAX),
+            edges: edges.to_vec(),
+            sent: match (weights, party.facts.how) {
+                (Weights::Unknown, How::Map) => guarded(|| Some(self.sent())).unwrap_or_default(),
+                _ => Vec::new(),
+            },
+        };
+        let find = party.facts.how == How::Map && settings.topology.is_none();
+        let spot = find.then(Spot::mine);
+        let mine = private::encode(&(report, spot)).unwrap_or_default();
+        let mut reports = Vec::new();
+        let mut spots = Spots::default();
+        let whole = private.collect(&mine, |_, bytes| {
+            if let Some((report, spot)) = private::decode::<(Report, Option<Spot>)>(bytes) {
+                reports.push(report);
+                spots.add(spot.unwrap_or_default());
+            }
+        });
+        let decide = |places: Option<&Places>| {
+            let order = guarded(|| {
+                let grid = grid.clone();
+                let facts = party.facts;
+                let answer =
+                    decision::order(facts, settings, &reports, weights, vertices, places, grid);
+                let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
+                if settings.verbose >= 2 {
+                    message::line(&format!("{what} of {} processes: {reason}", private.size));
+                }
+                if weights == Weights::Unknown {
+                    decision::remember(&reports, vertices, order.as_deref());
+                }
+                order
+            });
+            Word::Order(order.unwrap_or_default())
+        };
+        let mut word = Word::Order(Vec::new());
+        if private.rank == 0 && whole && reports.len() == private.size {
+            // Whether the places are to be found: the first one's word counts.
+            let nodes = spots.nodes();
+            word = if find && nodes.need_topology() {
+                Word::LookRound(nodes)
+            } else {
+                let places = if find { guarded(|| Some(spots.places())) } else { None };
+                decide(places.as_ref())
+            };
+        }
+        let mut heard = self.hear(word);
+        if let Some(Word::LookRound(nodes)) = heard {
+            let places = places::look_round(private, &nodes);
+            // What the others would say is not heard.
+            let first = private.rank == 0;
+            heard = self.hear(if first { decide(places.as_ref()) } else { Word::Where });
+        }
+        let order = match heard {
+            Some(Word::Order(order)) => order,
+            _ => Vec::new(),
+        };
+        let good = order.len() == private.size && is_permutation(&order);
+        let changes = good && (0u32..).zip(&order).any(|(i, &p)| i != p);
+        self.unanimous(changes).then(|| order.into())
+    }
+
+    /// The `word` of rank 0, on all; `None` after an MPI error.
+    fn hear(&self, word: Word) -> Option<Word> {
+        let mut bytes = private::encode(&word).unwrap_or_default();
+        let told = self.private.broadcast(&mut bytes);
+        private::decode(&bytes).filter(|_| told)
+    }
+
+    /// What this process sent so far to the others, by rank.
+    fn sent(&self) -> Vec<(u32, u64)> {
+        let rows = Kind::ALL.into_iter().flat_map(counters::row);
+        self.party.by_rank(rows.map(|(task, traffic)| (task, traffic.bytes)))
+    }
+
+    /// Frees their communicator; collective.
+    pub fn leave(self) {
+        crate::entry::handwritten::free::<A>(self.private.comm);
+    }
+}
+
+/// The task behind each rank of `comm`; `None` if one is no process of this job.
+fn tasks_of<A: Abi>(comm: A::Comm, size: usize) -> Option<Vec<u32>> {
+    let ranks: Vec<c_int> = (0..size as c_int).collect();
+    let mut tasks = vec![A::UNDEFINED; size];
+    let (mut group, mut all) = (A::Group::from_bits(0), A::Group::from_bits(0));
+    let mpi = pmpi::<A>();
+    // SAFETY: a valid communicator; arrays of this length; groups are freed again.
+    let code = unsafe {
+        if mpi.comm_group(comm, &raw mut group) != 0 {
+            return None;
+        }
+        let mut code = mpi.comm_group(world::tasks::<A>(), &raw mut all);
+        if code == 0 {
+            let (from, to) = (ranks.as_ptr(), tasks.as_mut_ptr());
+            code = mpi.group_translate_ranks(group, size as c_int, from, all, to);
+            let _ = mpi.group_free(&raw mut all);
+        }
+        let _ = mpi.group_free(&raw mut group);
+        code
+    };
+    if code != 0 {
+        return None;
+    }
+    tasks.into_iter().map(|task| u32::try_from(task).ok()).collect()
+}
+
+fn is_permutation(order: &[u32]) -> bool {
+    let mut seen = vec![false; order.len()];
+    order.iter().all(|&p| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true)))
+}

@@ -1,0 +1,126 @@
+//! Watches what the program does with a communicator that really got new ranks: does it mix them with
+//! those of the one it was made from?
+//!
+//! Nothing happens per message. When a constructor has given new ranks, every process keeps the tasks
+//! that tell right from wrong ([`Sets`]) and what its counters say; what they have more when the
+//! communicator is freed, or at the end of the job, is its statement. The statements go to rank 0 with
+//! the rows of the matrix, which judges them ([`rw::decide::mixed`]).
+//!
+//! Limits: the first [`MOST`] communicators of a process; what is sent to its neighbours by collectives
+//! of the whole communicator does not count as right; the functions of rankweave.h are not watched.
+
+use crate::mpi::abi::{Abi, Handle};
+use crate::record::communicators;
+use crate::record::counters;
+use parking_lot::Mutex;
+use rw::decide::mixed::{Sets, Statement, View};
+use rw::matrix::Kind;
+use rw::store::Signature;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Communicators that are watched.
+const MOST: usize = 32;
+
+/// A communicator that is about to be made.
+#[derive(Debug)]
+pub struct Watch {
+    /// A number for its processes and their order.
+    id: u64,
+    what: &'static str,
+    sets: Sets,
+}
+
+/// One that exists, or existed.
+#[derive(Debug)]
+struct Watched {
+    handle: u64,
+    id: u64,
+    ordinal: u32,
+    what: &'static str,
+    sets: Sets,
+    /// Messages to each task when it was made.
+    before: BTreeMap<u32, u64>,
+    /// What it came to, once it is gone.
+    statement: Option<Statement>,
+}
+
+static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+/// Some of them are there still.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+impl Watch {
+    /// For what `view` sees of the processes that `group` is a number for.
+    pub fn new(group: u64, what: &'static str, view: View<'_>) -> Watch {
+        let signature = view
+            .order
+            .iter()
+            .fold(Signature::new().word(group), |signature, &rank| signature.word(rank.into()));
+        Watch { id: signature.value(), what, sets: Sets::new(view) }
+    }
+
+    /// The communicator is there.
+    pub fn begin<A: Abi>(self, made: A::Comm) {
+        let before = messages();
+        let mut watched = WATCHED.lock();
+        // Also where this process has no neighbours: the numbers have to be the same everywhere.
+        let ordinal = watched.iter().filter(|w| w.id == self.id).count() as u32;
+        if watched.len() < MOST {
+            let Watch { id, what, sets } = self;
+            let handle = made.bits();
+            watched.push(Watched { handle, id, ordinal, what, sets, before, statement: None });
+            ANY.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Messages to each task so far, but for collective calls.
+fn messages() -> BTreeMap<u32, u64> {
+    let mut sums = BTreeMap::new();
+    for (task, traffic) in [Kind::PointToPoint, Kind::OneSided].into_iter().flat_map(counters::row)
+    {
+        *sums.entry(task).or_default() += traffic.messages;
+    }
+    sums
+}
+
+impl Watched {
+    /// What there is to say now.
+    fn look(&self) -> Statement {
+        let now = messages();
+        let grew = |&(task, sum): &(&u32, &u64)| *sum > self.before.get(task).copied().unwrap_or(0);
+        let partners: BTreeSet<u32> = now.iter().filter(grew).map(|(&task, _)| task).collect();
+        let others = counters::tasks().saturating_sub(1) as u32;
+        let right = communicators::has_neighbours(self.handle);
+        Statement {
+            id: self.id,
+            ordinal: self.ordinal,
+            what: self.what.into(),
+            sign: self.sets.sign(&partners, others, right),
+        }
+    }
+}
+
+/// A communicator is about to be freed.
+pub fn leaves(handle: u64) {
+    if !ANY.load(Ordering::Acquire) {
+        return;
+    }
+    let mut watched = WATCHED.lock();
+    for one in watched.iter_mut().filter(|w| w.handle == handle && w.statement.is_none()) {
+        one.statement = Some(one.look());
+    }
+}
+
+/// What this process has to say at the end of the job; while its counters are there.
+pub fn statements() -> Vec<Statement> {
+    ANY.store(false, Ordering::Release);
+    let watched = std::mem::take(&mut *WATCHED.lock());
+    let of = |one: Watched| {
+        let empty = one.sets.is_empty();
+        let said = one.statement.clone().unwrap_or_else(|| one.look());
+        // Processes count only where they can say something; the name of the call is needed once.
+        (!empty).then_some(said)
+    };
+    watched.into_iter().filter_map(of).collect()
+}

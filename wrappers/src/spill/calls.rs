@@ -1,0 +1,146 @@
+//! Calls of collectives by the way of calling, in regions of the spill memory.
+
+use crate::spill::{self, Region};
+use rw::store::spill::layout::{CALLS, ENTRY, Entry, Head, tag};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identifies one way of calling a collective: expanded into sends when the matrix is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CollectiveKey {
+    /// Number of the communicator (see [`crate::record::communicators::Communicator::number`]).
+    pub communicator: u64,
+    pub operation: u32,
+    pub root: u32,
+    pub bytes: u64,
+    pub element: u32,
+    pub commutative: bool,
+    pub nonblocking: bool,
+}
+
+/// Ways of calling kept per thread; further ones are expanded at every call.
+const MOST_KEYS: usize = 4096;
+/// Entries that are added at a time: a region of 1 KiB.
+const AT_ONCE: usize = 15;
+
+/// The calls that one thread counted.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// Address of the entry of each key.
+    entries: HashMap<CollectiveKey, usize>,
+    /// Addresses of entries that are not in use.
+    free: Vec<usize>,
+}
+
+/// The counter of an entry.
+fn counter(entry: usize) -> &'static AtomicU64 {
+    // SAFETY: an entry of a region that is never unmapped; its counter is only used as an atomic.
+    unsafe { &*((entry + CALLS) as *const AtomicU64) }
+}
+
+impl Calls {
+    /// The counter of a key, if it has one.
+    pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
+        self.entries.get(key).map(|&entry| counter(entry))
+    }
+
+    /// The counter of a key, made if needed; `entry` is what stands for the key in the file. `None`
+    /// if there are too many keys or memory is out.
+    pub fn get_or_add(&mut self, key: CollectiveKey, entry: &Entry) -> Option<&'static AtomicU64> {
+        if let Some(known) = self.get(&key) {
+            return Some(known);
+        }
+        if self.entries.len() >= MOST_KEYS {
+            return None;
+        }
+        if self.free.is_empty() {
+            let head = Head { tag: tag::COLLECTIVES, ..Head::default() };
+            let region: Region = spill::allocate(head, AT_ONCE, ENTRY, |_| {})?;
+            self.free.extend((0..AT_ONCE).rev().map(|i| region.body() + i * ENTRY));
+        }
+        let address = self.free.pop()?;
+        let bytes = entry.to_bytes();
+        // SAFETY: an entry that is not in use. The number of the communicator, which makes it valid,
+        // comes last.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                bytes.as_ptr().add(8),
+                (address + 8) as *mut u8,
+                ENTRY - 8,
+            );
+            (*(address as *const AtomicU64)).store(entry.communicator, Ordering::Release);
+        }
+        self.entries.insert(key, address);
+        Some(counter(address))
+    }
+
+    /// The calls on a communicator.
+    pub fn of(&self, communicator: u64) -> Vec<(CollectiveKey, u64)> {
+        let mine = self.entries.iter().filter(|(key, _)| key.communicator == communicator);
+        mine.map(|(key, &entry)| (*key, counter(entry).load(Ordering::Relaxed))).collect()
+    }
+
+    /// Forgets the calls on a communicator.
+    pub fn forget(&mut self, communicator: u64) {
+        let free = &mut self.free;
+        self.entries.retain(|key, &mut address| {
+            if key.communicator != communicator {
+                return true;
+            }
+            // SAFETY: the number of an entry.
+            unsafe { (*(address as *const AtomicU64)).store(0, Ordering::Release) };
+            free.push(address);
+            false
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(communicator: u64, bytes: u64) -> (CollectiveKey, Entry) {
+        let key = CollectiveKey {
+            communicator,
+            operation: 1,
+            root: 0,
+            bytes,
+            element: 1,
+            commutative: true,
+            nonblocking: false,
+        };
+        (key, Entry { communicator, bytes, operation: 1, ..Entry::default() })
+    }
+
+    #[test]
+    fn entries_are_found_again_and_used_again() {
+        let mut calls = Calls::default();
+        for round in 0..3 {
+            for bytes in 0..100 {
+                for communicator in [1, 2] {
+                    let (key, entry) = key(communicator, bytes);
+                    let first = calls.get_or_add(key, &entry).unwrap();
+                    first.store(first.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+                    assert!(std::ptr::eq(first, calls.get(&key).unwrap()));
+                }
+            }
+            let counted = calls.of(2);
+            assert_eq!(counted.len(), 100);
+            assert!(counted.iter().all(|(key, times)| *times == key.bytes));
+            calls.forget(2);
+            assert_eq!((calls.of(2).len(), calls.of(1).len()), (0, 100));
+            assert_eq!(calls.get(&key(1, 5).0).unwrap().load(Ordering::Relaxed), 5 * (round + 1));
+        }
+        assert!(calls.free.len() >= 100 && calls.free.len() < 100 + AT_ONCE);
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let mut calls = Calls::default();
+        let mut many = (0..5000).map(|bytes| key(1, bytes));
+        assert_eq!(
+            many.position(|(key, entry)| calls.get_or_add(key, &entry).is_none()),
+            Some(MOST_KEYS)
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! What the library says: single lines on stderr, from one process of the job, never on stdout.
+
+use crate::sys::signal::without_signal;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// Prints one line on stderr.
+pub fn line(text: &str) {
+    let mut bytes = Vec::with_capacity(text.len() + 12);
+    bytes.extend_from_slice(b"rankweave: ");
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.push(b'\n');
+    // A failure (closed stderr) is of no interest to the program, nor is the signal that comes with it.
+    without_signal(libc::SIGPIPE, || {
+        // SAFETY: the buffer is valid for its length; one write keeps the line whole.
+        unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) }
+    });
+}
+
+/// Prints one line on stderr, the first time only: for trouble that every process may meet.
+pub fn once(text: &str) {
+    if !SAID.swap(true, Ordering::Relaxed) {
+        line(text);
+    }
+}

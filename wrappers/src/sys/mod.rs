@@ -1,0 +1,10 @@
+//! The operating system: signals, mapped ELF objects, messages, threads of our own, waiting without spinning.
+
+pub mod backoff;
+pub mod elf;
+pub mod hwloc;
+pub mod injection;
+pub mod message;
+pub mod signal;
+pub mod step_timer;
+pub mod worker_thread;

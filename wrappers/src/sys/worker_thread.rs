@@ -1,0 +1,225 @@
+//! Work that must not cost the job anything but time, and of that not more than allowed.
+//!
+//! It runs in a thread of its own, which makes no MPI call and sees no signal, while the caller sleeps:
+//! if it panics, ends without an answer or takes too long, the caller goes on without it. A thread that
+//! takes too long is left to end by itself; the budget it was given makes it do so soon.
+//!
+//! Limit: an allocation that fails ends the process (Rust's standard library aborts), so that whoever
+//! needs much memory asks [`has_room`] first.
+
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Once};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// It took longer than allowed.
+    TooLong,
+    /// A panic, and where.
+    Panic(String),
+    /// The thread is gone.
+    NoAnswer,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::TooLong => f.write_str("the search for an order did not end in time"),
+            Failure::Panic(place) => {
+                write!(f, "the search for an order met an internal error{place}")
+            }
+            Failure::NoAnswer => f.write_str("the search for an order ended without an answer"),
+        }
+    }
+}
+
+/// Does `work` in at most `patience`.
+pub fn run<T, F>(patience: Duration, work: F) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    F: FnOnce() -> Option<T> + Send + 'static,
+{
+    quiet_panics();
+    let (answer, answered) = channel();
+    let work = Arc::new(Mutex::new(Some(work)));
+    let in_thread = work.clone();
+    let started = beside(move || {
+        let result = once(&in_thread);
+        // Nobody may be waiting any more.
+        let _ = answer.send(result);
+    });
+    if !started {
+        return once(&work);
+    }
+    match answered.recv_timeout(patience) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => Err(Failure::TooLong),
+        Err(RecvTimeoutError::Disconnected) => Err(Failure::NoAnswer),
+    }
+}
+
+/// Does the work that is there, once.
+fn once<T, F: FnOnce() -> Option<T>>(work: &Mutex<Option<F>>) -> Result<T, Failure> {
+    let Some(work) = work.lock().take() else { return Err(Failure::NoAnswer) };
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.ok_or(Failure::NoAnswer),
+        Err(_) => Err(Failure::Panic(take_place())),
+    }
+}
+
+/// Starts a thread that sees no signal of the program; `false` if there can be no more threads.
+pub fn beside(work: impl FnOnce() + Send + 'static) -> bool {
+    let work = move || {
+        let _ = catch_unwind(AssertUnwindSafe(work));
+    };
+    thread(None, work).is_some()
+}
+
+/// The same, with a stack of so many bytes (`None`: as usual), to be joined.
+pub fn thread<T: Send + 'static>(
+    stack: Option<usize>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    let mut builder = std::thread::Builder::new().name("rankweave".into());
+    if let Some(bytes) = stack {
+        builder = builder.stack_size(bytes);
+    }
+    // SAFETY: sets are filled before they are read; the mask is put back. Threads inherit it.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let started = builder.spawn(work).ok();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        started
+    }
+}
+
+/// Where the last panic was.
+static PLACE: Mutex<String> = Mutex::new(String::new());
+
+/// What a panic says goes into the one line about it instead of several lines of its own. The standard
+/// library in this shared object is nobody else's.
+fn quiet_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line()));
+            *PLACE.lock() = place.unwrap_or_default();
+        }));
+    });
+}
+
+fn take_place() -> String {
+    std::mem::take(&mut *PLACE.lock())
+}
+
+/// Whether this process can take `bytes` more: half of what its node and its control group have free
+/// is enough, and its own limit (RLIMIT_AS) allows it.
+pub fn has_room(bytes: u64) -> bool {
+    let free = crate::comm::private::memory_available().min(group_available());
+    bytes <= free / 2 && can_map(bytes)
+}
+
+/// What is free in the memory control group of this process, as far as it is limited (version 2).
+fn group_available() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
+    let of_process = || {
+        let groups = read("/proc/self/cgroup")?;
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?.to_string();
+        // A limit may stand at any level above.
+        let mut free = u64::MAX;
+        let mut path = path.trim_end_matches('/');
+        loop {
+            let directory = format!("/sys/fs/cgroup{path}");
+            let most = number(&format!("{directory}/memory.max"));
+            let used = number(&format!("{directory}/memory.current"));
+            if let (Some(most), Some(used)) = (most, used) {
+                free = free.min(most.saturating_sub(used));
+            }
+            match path.rfind('/') {
+                Some(at) => path = &path[..at],
+                None => return Some(free),
+            }
+        }
+    };
+    of_process().unwrap_or(u64::MAX)
+}
+
+/// Whether so much address space can be had: taken and given back at once.
+fn can_map(bytes: u64) -> bool {
+    let Ok(length) = usize::try_from(bytes) else { return false };
+    if length == 0 {
+        return true;
+    }
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping that nothing else knows of; unmapped with the same length.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0);
+        if start == libc::MAP_FAILED {
+            return false;
+        }
+        libc::munmap(start, length) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn answers_come_back() {
+        assert_eq!(run(LONG, || Some(7)), Ok(7));
+        assert_eq!(run(LONG, || None::<i32>), Err(Failure::NoAnswer));
+    }
+
+    #[test]
+    fn a_panic_is_an_answer_with_its_place() {
+        let Err(Failure::Panic(place)) = run(LONG, || -> Option<()> { panic!("on purpose") })
+        else {
+            panic!("not seen as one");
+        };
+        assert!(place.contains("bounded.rs"), "{place}");
+    }
+
+    #[test]
+    fn patience_ends() {
+        let started = Instant::now();
+        let slow = || {
+            std::thread::sleep(Duration::from_secs(3));
+            Some(())
+        };
+        assert_eq!(run(Duration::from_millis(50), slow), Err(Failure::TooLong));
+        assert!(started.elapsed() < Duration::from_millis(2900));
+    }
+
+    #[test]
+    fn room_is_limited() {
+        assert!(has_room(1 << 20));
+        assert!(!has_room(u64::MAX / 2));
+        assert!(group_available() > 0);
+    }
+
+    #[test]
+    fn signals_stay_with_the_program() {
+        let blocked = run(LONG, || {
+            // SAFETY: a set that is filled before it is read.
+            unsafe {
+                let mut mask: libc::sigset_t = std::mem::zeroed();
+                libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut mask);
+                Some(libc::sigismember(&raw const mask, libc::SIGALRM))
+            }
+        });
+        assert_eq!(blocked, Ok(1));
+    }
+}

@@ -1,0 +1,255 @@
+//! Time in MPI: how long the process was in calls that move data or wait for others.
+//!
+//! `all`: the slots of these calls point to [`thunk`]s from the start to the end. `sampled`: so does a
+//! program that calls seldom ([`watch`]); of others calls are timed only while a window is open, which a
+//! thread beside the program opens and closes ([`sampler`]), and between windows a call is the jump that
+//! it ever was. The calls of all threads are added up.
+//!
+//! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
+//! without a lock, so that a process may be forked at any moment; the child has no such thread.
+//!
+//! Limits: time of calls that run when it begins, of file operations, and of functions that do not wait
+//! for anybody (MPI_Comm_rank, MPI_Pack) is not in it.
+
+mod sampler;
+mod thunk;
+mod windows;
+
+use crate::entry::slots;
+use rw::options::Times;
+use rw::store::InMpi;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use thunk::Call;
+
+/// What one process measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Seconds in MPI.
+    seconds: f64,
+    /// Calls that were timed.
+    calls: u64,
+    /// Nearly all calls were.
+    whole: bool,
+}
+
+impl Measured {
+    /// Calls below which an estimate says nothing.
+    const ENOUGH: u64 = 30;
+
+    /// Whether it can be worked with.
+    fn is_good(&self) -> bool {
+        (self.whole || self.calls >= Self::ENOUGH) && self.seconds.is_finite()
+    }
+}
+
+/// What the processes of a job measured.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    processes: usize,
+    good: usize,
+    sum: f64,
+    most: f64,
+    calls: u64,
+}
+
+impl Gathered {
+    /// One process more.
+    pub fn add(&mut self, measured: Option<Measured>) {
+        self.processes += 1;
+        if let Some(measured) = measured.filter(Measured::is_good) {
+            self.good += 1;
+            self.sum += measured.seconds;
+            self.most = self.most.max(measured.seconds);
+            self.calls = self.calls.saturating_add(measured.calls);
+        }
+    }
+
+    /// Mean and maximum; `None` if more than one process in ten has no good figure.
+    pub fn result(&self) -> Option<InMpi> {
+        let enough = self.good > 0 && 10 * self.good >= 9 * self.processes;
+        enough.then(|| InMpi {
+            mean_seconds: self.sum / self.good as f64,
+            max_seconds: self.most,
+            calls: self.calls,
+        })
+    }
+}
+
+/// Number of the open window; 0 while there is none.
+static WINDOW: AtomicU32 = AtomicU32::new(0);
+/// Every call is timed, from the start to the end.
+static ALWAYS: AtomicBool = AtomicBool::new(false);
+
+/// What calls write to.
+#[repr(align(64))]
+struct Counters {
+    /// Calls that began in this window, and how many of them may be timed.
+    begun: AtomicU64,
+    allowed: AtomicU64,
+    /// What the time in the open window counts for, as planned: bits of an `f32`.
+    planned: AtomicU32,
+    /// Nanoseconds of calls that began and ended in the open window.
+    open: AtomicU64,
+    /// Weighted nanoseconds of calls of windows that are closed.
+    closed: AtomicU64,
+    /// Calls that were timed.
+    calls: AtomicU64,
+}
+
+static COUNTERS: Counters = Counters {
+    begun: AtomicU64::new(0),
+    allowed: AtomicU64::new(0),
+    planned: AtomicU32::new(0),
+    open: AtomicU64::new(0),
+    closed: AtomicU64::new(0),
+    calls: AtomicU64::new(0),
+};
+
+/// Weights of the newest windows: number in the upper half, bits of an `f32` in the lower.
+static WEIGHTS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// Nanoseconds of the clock that the system counts time with.
+fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a structure to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// A call begins: its window and weight, if it is to be timed.
+fn begin() -> Option<(u32, f32)> {
+    let window = WINDOW.load(Ordering::Acquire);
+    if window == 0 {
+        return None;
+    }
+    if !ALWAYS.load(Ordering::Relaxed) {
+        let allowed = COUNTERS.allowed.load(Ordering::Relaxed);
+        let before = COUNTERS.begun.fetch_add(1, Ordering::Relaxed);
+        if before >= allowed && !windows::enough(before, allowed) {
+            return None;
+        }
+    }
+    Some((window, f32::from_bits(COUNTERS.planned.load(Ordering::Relaxed))))
+}
+
+/// A call that was timed ends.
+fn end(call: &Call) {
+    let nanoseconds = now().saturating_sub(call.started);
+    COUNTERS.calls.fetch_add(1, Ordering::Relaxed);
+    if WINDOW.load(Ordering::Acquire) == call.window {
+        COUNTERS.open.fetch_add(nanoseconds, Ordering::Relaxed);
+    } else {
+        let weight = weight_of(call.window).unwrap_or(call.weight);
+        COUNTERS.closed.fetch_add(weighted(nanoseconds, f64::from(weight)), Ordering::Relaxed);
+    }
+}
+
+fn weighted(nanoseconds: u64, weight: f64) -> u64 {
+    (nanoseconds as f64 * weight) as u64
+}
+
+/// What the time of a closed window counts for, if that is remembered still.
+fn weight_of(window: u32) -> Option<f32> {
+    let word = WEIGHTS[window as usize % WEIGHTS.len()].load(Ordering::Acquire);
+    (word >> 32 == u64::from(window)).then(|| f32::from_bits(word as u32))
+}
+
+/// A window is over with this weight; the next one, if it follows at once.
+fn close(window: u32, weight: f64, next: u32) {
+    let word = u64::from(window) << 32 | u64::from((weight as f32).to_bits());
+    WEIGHTS[window as usize % WEIGHTS.len()].store(word, Ordering::Release);
+    WINDOW.store(next, Ordering::Release);
+    let nanoseconds = COUNTERS.open.swap(0, Ordering::AcqRel);
+    COUNTERS.closed.fetch_add(weighted(nanoseconds, weight), Ordering::Relaxed);
+}
+
+/// The thunk of entry `index`, if calls of it are timed just now.
+pub fn thunk_now(index: usize) -> Option<*const ()> {
+    (WINDOW.load(Ordering::Acquire) != 0 && slots::is_timed(index)).then(|| thunk::of(index))
+}
+
+/// Points the slots of timed calls to their thunks.
+fn point_to_thunks() {
+    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
+        slots::exchange(index, slots::base(index), thunk::of(index));
+    }
+}
+
+/// Points them back. May be done by several threads at once.
+fn point_back() {
+    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
+        slots::exchange(index, thunk::of(index), slots::base(index));
+    }
+}
+
+/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
+/// where nobody else opens or closes windows yet, and after its end.
+pub fn slots_changed() {
+    if WINDOW.load(Ordering::Acquire) != 0 {
+        point_to_thunks();
+    }
+}
+
+/// Begins to measure; a process that was measured before is not again.
+pub fn start(times: Times) {
+    match times {
+        Times::Off => {}
+        Times::All => {
+            COUNTERS.planned.store(1f32.to_bits(), Ordering::Relaxed);
+            ALWAYS.store(true, Ordering::Release);
+            WINDOW.store(1, Ordering::Release);
+            point_to_thunks();
+        }
+        Times::Sampled => windows::start(),
+    }
+}
+
+/// Ends it and gives the result; `None` if there is none.
+pub fn stop() -> Option<Measured> {
+    let calls = || COUNTERS.calls.load(Ordering::Relaxed);
+    if ALWAYS.swap(false, Ordering::AcqRel) {
+        close(1, 1.0, 0);
+        point_back();
+        let seconds = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
+        return Some(Measured { seconds, calls: calls(), whole: true });
+    }
+    let (seen, elapsed) = windows::stop()?;
+    let weighted = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
+    let seconds = seen.estimate(weighted, elapsed)?;
+    Some(Measured { seconds, calls: calls(), whole: seen.is_whole() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_needs_figures_of_nearly_all_processes() {
+        let good = Measured { seconds: 2.0, calls: 100, whole: false };
+        let few = Measured { calls: 3, ..good };
+        let of = |list: &[Option<Measured>]| {
+            let mut gathered = Gathered::default();
+            list.iter().for_each(|&m| gathered.add(m));
+            gathered.result()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[Some(good), None]), None);
+        assert_eq!(of(&[Some(good), Some(few)]), None);
+        let longer = Measured { seconds: 4.0, ..good };
+        let both = InMpi { mean_seconds: 3.0, max_seconds: 4.0, calls: 200 };
+        assert_eq!(of(&[Some(good), Some(longer)]), Some(both));
+        let all = Measured { whole: true, ..few };
+        assert_eq!(of(&[Some(all)]).map(|m| m.calls), Some(3));
+        let mut many = vec![Some(good); 19];
+        many.push(None);
+        assert_eq!(of(&many).map(|m| m.mean_seconds), Some(2.0));
+    }
+
+    #[test]
+    fn weights_are_remembered_for_a_while() {
+        close(900, 3.5, 0);
+        assert_eq!(weight_of(900), Some(3.5));
+        assert_eq!(weight_of(900 + 64), None);
+    }
+}

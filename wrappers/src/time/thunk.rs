@@ -1,0 +1,247 @@
+//! What a timed slot points to: code that notes when a call begins and ends, and is otherwise invisible.
+//!
+//! There is one thunk for each entry point, a few bytes that say which it is; all lead to one function
+//! that works for every prototype. MPI functions take whole numbers and addresses only: six in
+//! registers, the others on the stack, and of these the generator knows how many there are. They are
+//! copied below the function's own frame, so that the real function finds them where it looks for them.
+//! The frame is described to unwinders and debuggers: C++ exceptions pass through it.
+//!
+//! A call inside another one (MPI_X in C behind a Fortran entry, callbacks that call MPI) belongs to the
+//! outer one. The thread knows the frame of that. Such calls come at once, if they come: a frame that is
+//! older than [`NESTED`] may have been left by longjmp or by an exception, and is forgotten.
+//!
+//! Limits: of a call that is left in such a way the time is lost, and of others in the second after it.
+//! What a callback calls later than that inside a call counts twice.
+
+use super::{begin, end};
+use crate::entry::slots;
+use crate::record::thread;
+use std::arch::global_asm;
+use std::sync::atomic::Ordering;
+
+/// Bytes of one thunk.
+const STRIDE: usize = 16;
+/// How old a call may be, in nanoseconds, for another one to be taken for a part of it.
+const NESTED: u64 = 1_000_000_000;
+
+/// A call that is timed: part of the frame of `rankweave_timed`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Call {
+    /// Where the slot would point to.
+    target: *const (),
+    /// Arguments on the stack.
+    words: u64,
+    /// When it began, nanoseconds.
+    pub started: u64,
+    /// The window that it began in.
+    pub window: u32,
+    /// What its time counts for, unless that became known better.
+    pub weight: f32,
+}
+
+const _: () = assert!(size_of::<Call>() == 32);
+
+unsafe extern "C" {
+    static rankweave_thunks: [u8; 0];
+}
+
+global_asm!(
+    ".pushsection .text.rankweave_timed,\"ax\",@progbits",
+    ".balign 16",
+    ".globl rankweave_thunks",
+    ".hidden rankweave_thunks",
+    ".type rankweave_thunks,@function",
+    "rankweave_thunks:",
+    ".cfi_startproc",
+    ".set rankweave_number, 0",
+    ".rept {count}",
+    ".balign 16",
+    // mov r11d, number
+    ".byte 0x41, 0xbb",
+    ".long rankweave_number",
+    "jmp rankweave_timed",
+    ".set rankweave_number, rankweave_number + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size rankweave_thunks, . - rankweave_thunks",
+    ".balign 16",
+    ".type rankweave_timed,@function",
+    "rankweave_timed:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "sub rsp, 112",
+    "mov [rsp], rdi",
+    "mov [rsp + 8], rsi",
+    "mov [rsp + 16], rdx",
+    "mov [rsp + 24], rcx",
+    "mov [rsp + 32], r8",
+    "mov [rsp + 40], r9",
+    "mov [rsp + 48], rax",
+    "mov edi, r11d",
+    "lea rsi, [rsp + 64]",
+    "call {begins}",
+    "mov r11, [rsp + 64]",
+    "test eax, eax",
+    "jz 3f",
+    // Arguments on the stack, from the last one on.
+    "mov rcx, [rsp + 72]",
+    "lea rax, [rcx * 8 + 8]",
+    "and rax, -16",
+    "sub rsp, rax",
+    "2:",
+    "test rcx, rcx",
+    "jz 2f",
+    "mov rdx, [rbp + rcx * 8 + 8]",
+    "mov [rsp + rcx * 8 - 8], rdx",
+    "dec rcx",
+    "jmp 2b",
+    "2:",
+    "mov rdi, [rbp - 112]",
+    "mov rsi, [rbp - 104]",
+    "mov rdx, [rbp - 96]",
+    "mov rcx, [rbp - 88]",
+    "mov r8, [rbp - 80]",
+    "mov r9, [rbp - 72]",
+    "mov rax, [rbp - 64]",
+    "call r11",
+    "mov [rbp - 112], rax",
+    "mov [rbp - 104], rdx",
+    "lea rdi, [rbp - 48]",
+    "call {ends}",
+    "mov rax, [rbp - 112]",
+    "mov rdx, [rbp - 104]",
+    ".cfi_remember_state",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_restore_state",
+    // Not timed: as if the slot pointed there.
+    "3:",
+    "mov rdi, [rsp]",
+    "mov rsi, [rsp + 8]",
+    "mov rdx, [rsp + 16]",
+    "mov rcx, [rsp + 24]",
+    "mov r8, [rsp + 32]",
+    "mov r9, [rsp + 40]",
+    "mov rax, [rsp + 48]",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "jmp r11",
+    ".cfi_endproc",
+    ".size rankweave_timed, . - rankweave_timed",
+    ".popsection",
+    count = const slots::COUNT,
+    begins = sym begins,
+    ends = sym ends,
+);
+
+/// The thunk of an entry point.
+pub fn of(index: usize) -> *const () {
+    // SAFETY: the address of the code above, of which nothing is read; index is one of COUNT.
+    unsafe { (&raw const rankweave_thunks).cast::<u8>().add(STRIDE * index).cast() }
+}
+
+/// Whether a call at `here` on the stack is part of the one that began at `since` with its frame at
+/// `outer` (0: there was none). The stack grows down.
+fn is_nested(outer: u64, since: u64, here: u64, now: impl Fn() -> u64) -> bool {
+    outer != 0 && here < outer && now().saturating_sub(since) < NESTED
+}
+
+/// Whether this call is to be timed; tells in any case where it goes.
+extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
+    let index = index as usize;
+    call.target = slots::base(index);
+    let thread = thread::current();
+    let here = &raw const *call as u64;
+    let (outer, since) = (&thread.timed, &thread.timed_since);
+    let (outer, since) = (outer.load(Ordering::Relaxed), since.load(Ordering::Relaxed));
+    let inside = thread.inside.load(Ordering::Relaxed) != 0;
+    if inside || is_nested(outer, since, here, super::now) {
+        return 0;
+    }
+    let Some((window, weight)) = begin() else { return 0 };
+    (call.window, call.weight) = (window, weight);
+    call.words = slots::words_on_stack(index);
+    call.started = super::now();
+    thread.timed.store(here, Ordering::Relaxed);
+    thread.timed_since.store(call.started, Ordering::Relaxed);
+    1
+}
+
+/// It came to its end.
+extern "C" fn ends(call: &Call) {
+    end(call);
+    thread::current().timed.store(0, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_inside_calls_belong_to_the_outer_one() {
+        let nested = |outer, since, now| is_nested(outer, since, 5000, || now);
+        assert!(!nested(0, 0, 0), "there is none");
+        assert!(nested(6000, 10, 20));
+        assert!(!nested(4000, 10, 20), "its frame was left");
+        assert!(!nested(6000, 10, 10 + NESTED), "too old");
+    }
+
+    /// Nine arguments, three of them on the stack, as MPI_Neighbor_alltoallw has.
+    type Nine = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+
+    /// What comes of them; 0 as the last one makes it fail, and an address there is called first.
+    #[allow(clippy::too_many_arguments)]
+    extern "C-unwind" fn sum(
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+        e: u64,
+        f: u64,
+        g: u64,
+        h: u64,
+        i: u64,
+    ) -> u64 {
+        assert_ne!(i, 0, "on purpose");
+        let inner = if i == 9 { 0 } else { thunk()(1, 1, 1, 1, 1, 1, 1, 1, 9) };
+        let all = [a, b, c, d, e, f, g, h];
+        all.iter().zip(1..).map(|(x, k)| x * k).sum::<u64>() + inner
+    }
+
+    fn thunk() -> Nine {
+        let index = slots::number("MPI_Neighbor_alltoallw", "", 0);
+        assert_eq!(slots::words_on_stack(index), 3);
+        slots::set_base(index, sum as *const ());
+        // SAFETY: the thunk passes on to a function of this type.
+        unsafe { std::mem::transmute(of(index)) }
+    }
+
+    /// The only test that opens a window.
+    #[test]
+    fn calls_pass_and_are_counted() {
+        use super::super::{ALWAYS, COUNTERS, WINDOW};
+        let calls = || COUNTERS.calls.load(Ordering::Relaxed);
+        let eight = 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64;
+        let once = |last| thunk()(1, 2, 3, 4, 5, 6, 7, 8, last);
+        assert_eq!((once(9), calls()), (eight, 0), "no window is open");
+        ALWAYS.store(true, Ordering::Relaxed);
+        WINDOW.store(1, Ordering::Relaxed);
+        assert_eq!((once(9), calls()), (eight, 1));
+        assert_eq!((once(1), calls()), (eight + 36, 2), "the call inside is part of it");
+        // Unwinding passes through, and the next call is timed again.
+        assert!(std::panic::catch_unwind(|| once(0)).is_err());
+        let deeper = std::hint::black_box(|| once(9));
+        thread::current().timed_since.store(0, Ordering::Relaxed);
+        assert_eq!((deeper(), calls()), (eight, 3));
+        WINDOW.store(0, Ordering::Relaxed);
+        ALWAYS.store(false, Ordering::Relaxed);
+        assert_eq!((once(9), calls()), (eight, 3));
+        assert!(COUNTERS.open.load(Ordering::Relaxed) > 0);
+    }
+}
