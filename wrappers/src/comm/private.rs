@@ -6,11 +6,10 @@
 //! A process that waits gives the processor away: where a job has more processes than processors, and
 //! an MPI library that spins, every blocking step would cost time slices of those who wait.
 
-use crate::mpi::abi::Abi;
+use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
-use crate::sys::backoff;
+use crate::sys::{backoff, memory};
 use libc::c_int;
-use rw::store::Launch;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
@@ -191,7 +190,7 @@ impl<A: Abi> Private<A> {
         // Rank 0 is a process of the program: it must not run out of memory for our sake.
         let lengths = || slots.chunks_exact(slot).map(|first| take_first(first).0);
         let total = lengths().fold(0, usize::saturating_add) as u64;
-        let go = total <= memory_available() / EXPANSION;
+        let go = total <= memory::available() / EXPANSION;
         // After an error the others are still told and received from: they may wait.
         let mut whole = true;
         for (rank, length) in (0u32..).zip(lengths()).skip(1) {
@@ -366,30 +365,13 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
     }
 }
 
-/// Bytes of memory that are free for use on this node, as /proc/meminfo says; much if it does not.
-pub fn memory_available() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
-    line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
-        .map_or(u64::MAX, |kib| kib.saturating_mul(1024))
-}
-
-/// Bytes between nodes and bytes in all of a launch's matrix.
-pub fn internode_bytes(matrix: &rw::matrix::CommMatrix, launch: &Launch) -> (u64, u64) {
-    let node = |task: u32| {
-        let process = launch.process_of_task.get(task as usize).copied().unwrap_or(task);
-        launch.node_of_process.get(process as usize)
-    };
-    let (mut between, mut total) = (0u64, 0u64);
-    for kind in rw::matrix::Kind::ALL {
-        for (i, j, traffic) in matrix.layer(kind).entries() {
-            total = total.saturating_add(traffic.bytes);
-            if node(i) != node(j) {
-                between = between.saturating_add(traffic.bytes);
-            }
-        }
+/// Frees a communicator that the library made for itself.
+pub fn free<A: Abi>(comm: A::Comm) {
+    if comm != A::comm_null() && comm.bits() != 0 {
+        let mut comm = comm;
+        // SAFETY: our own communicator, not used any more.
+        let _ = unsafe { pmpi::<A>().comm_free(&raw mut comm) };
     }
-    (between, total)
 }
 
 /// A value as bytes that [`decode`] understands; `None` only if memory is out.

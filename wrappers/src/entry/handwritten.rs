@@ -9,8 +9,7 @@ pub use crate::entry::tools::{
     tool_cvar_handle_alloc, tool_event_handle_alloc, tool_pvar_handle_alloc,
 };
 use crate::job::start;
-use crate::mpi::abi::{Abi, Handle};
-use crate::mpi::pmpi::pmpi;
+use crate::mpi::abi::Abi;
 use crate::record::persistent::{self, Plan};
 pub use crate::reorder::api::pcontrol::pcontrol;
 pub use crate::reorder::entries::{
@@ -393,14 +392,5 @@ pub unsafe extern "C-unwind" fn op_free<A: Abi>(op: *mut A::Op) -> c_int {
         let next: unsafe extern "C-unwind" fn(*mut A::Op) -> c_int =
             slots::next(index::MPI_OP_FREE);
         next(op)
-    }
-}
-
-/// Frees a communicator that the library made for itself.
-pub fn free<A: Abi>(comm: A::Comm) {
-    if comm != A::comm_null() && comm.bits() != 0 {
-        let mut comm = comm;
-        // SAFETY: our own communicator, not used any more.
-        let _ = unsafe { pmpi::<A>().comm_free(&raw mut comm) };
     }
 }

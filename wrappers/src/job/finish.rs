@@ -22,9 +22,9 @@ use crate::mpi::pmpi::pmpi;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
-use crate::record::guarded;
 use crate::reorder;
 use crate::sys::message;
+use crate::sys::panic_barrier::guarded;
 use crate::time;
 use libc::{c_int, c_void};
 use rw::decide::mixed::{Statement, Tallies};
@@ -206,11 +206,11 @@ pub fn finish<A: Abi>() -> Option<()> {
     }
     // While it is freed the callbacks of its attributes still see it as the world.
     if let Some(comm) = world::replacement::<A>() {
-        crate::entry::handwritten::free::<A>(comm);
+        crate::comm::private::free::<A>(comm);
     }
     world::replace::<A>(None);
     launcher_rank::restore();
     slots::set_level(slots::Level::Off);
-    crate::entry::handwritten::free::<A>(private.comm);
+    crate::comm::private::free::<A>(private.comm);
     Some(())
 }

@@ -1,6 +1,5 @@
 //! What rank 0 keeps in mind from the start of a job to its end, and what it stores then.
 
-use crate::comm::private::internode_bytes;
 use crate::job::given::{given_slots, nodes_of};
 use crate::job::past::{Launched, Program};
 use crate::job::places::Places;
@@ -429,4 +428,22 @@ impl Keeper {
         }
         text
     }
+}
+
+/// Bytes between nodes and bytes in all of a launch's matrix.
+fn internode_bytes(matrix: &rw::matrix::CommMatrix, launch: &Launch) -> (u64, u64) {
+    let node = |task: u32| {
+        let process = launch.process_of_task.get(task as usize).copied().unwrap_or(task);
+        launch.node_of_process.get(process as usize)
+    };
+    let (mut between, mut total) = (0u64, 0u64);
+    for kind in rw::matrix::Kind::ALL {
+        for (i, j, traffic) in matrix.layer(kind).entries() {
+            total = total.saturating_add(traffic.bytes);
+            if node(i) != node(j) {
+                between = between.saturating_add(traffic.bytes);
+            }
+        }
+    }
+    (between, total)
 }

@@ -145,7 +145,7 @@ pub fn look_round<A: Abi>(job: &Private<A>, nodes: &Nodes) -> Option<Places> {
         let bytes = job.receive(leader).unwrap_or_default();
         described.push(crate::comm::private::decode(&bytes).unwrap_or_default());
     }
-    crate::record::guarded(|| Some(assemble(nodes, &described)))
+    crate::sys::panic_barrier::guarded(|| Some(assemble(nodes, &described)))
 }
 
 /// True in one process of each node; collective over `job`.
@@ -235,7 +235,7 @@ fn inside<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<
         let bytes = job.take(rank, &mut buffer).unwrap_or_default();
         processes.push((rank, words(bytes)));
     }
-    crate::record::guarded(|| Some(describe(&processes))).unwrap_or_default()
+    crate::sys::panic_barrier::guarded(|| Some(describe(&processes))).unwrap_or_default()
 }
 
 fn describe(processes: &[(u32, Vec<u64>)]) -> Node {

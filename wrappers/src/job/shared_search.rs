@@ -13,6 +13,7 @@
 use crate::comm::private::{self, Private};
 use crate::mpi::abi::Abi;
 use crate::sys::injection::{Trouble, trouble};
+use crate::sys::memory;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{Found, Network, Part};
 use rw::topology::Topology;
@@ -80,7 +81,7 @@ pub fn careful<T: Send + 'static>(
 
 /// Whether this process has the memory for a graph.
 pub fn has_room(rank: usize, tasks: usize, edges: usize) -> bool {
-    trouble(rank) != Some(Trouble::Memory) && worker_thread::has_room(memory_for(tasks, edges))
+    trouble(rank) != Some(Trouble::Memory) && memory::has_room(memory_for(tasks, edges))
 }
 
 impl Call {
@@ -130,7 +131,8 @@ pub fn help<A: Abi>(job: &Private<A>, call: &Call) {
     let rank = job.rank as u32;
     if let Some(k) = call.searchers.iter().position(|&searcher| searcher == rank) {
         let network = job.receive(0).and_then(|bytes| {
-            let network = crate::record::guarded(|| private::decode::<Network>(&bytes))?;
+            let network =
+                crate::sys::panic_barrier::guarded(|| private::decode::<Network>(&bytes))?;
             network.is_valid().then(|| Arc::new(network))
         });
         let found = network.and_then(|network| call.search(job.rank, k, network).ok());
@@ -198,7 +200,7 @@ pub fn lead<A: Abi>(
     let mut parts = network.parts(&best, topology, slots, call.seed);
     for &placer in &call.placers {
         // Whatever happens here, they wait for something.
-        let part = crate::record::guarded(|| parts.next());
+        let part = crate::sys::panic_barrier::guarded(|| parts.next());
         given.push(part.as_ref().map(Part::given).unwrap_or_default());
         if placer == 0 {
             own = part;

@@ -25,11 +25,11 @@ use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
-use crate::record::guarded;
 use crate::reorder;
 use crate::sys::backoff;
 use crate::sys::injection;
 use crate::sys::message;
+use crate::sys::panic_barrier::guarded;
 use crate::sys::step_timer::Clock;
 use crate::time;
 use libc::c_int;
@@ -274,7 +274,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let heard = private::decode::<(Plan, Word)>(&bytes).filter(|_| told);
     let (mut plan, word) = heard.unwrap_or((Plan::default(), Word::Where));
     if plan.mode == plan::Mode::Off {
-        crate::entry::handwritten::free::<A>(comm);
+        crate::comm::private::free::<A>(comm);
         return None;
     }
     config::set_model(library::get()?.family, plan.collectives());

@@ -16,9 +16,9 @@
 use crate::entry::slots;
 use crate::entry::visible;
 use crate::mpi::library;
-use crate::record::guarded;
 use crate::record::thread;
 use crate::sys::elf::{Object, Reference, for_each_object};
+use crate::sys::panic_barrier::guarded;
 use libc::c_void;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -265,7 +265,7 @@ impl Leaving {
         let bits = comm.bits();
         if comm != A::comm_world() {
             LEAVING.lock().push(bits);
-            crate::record::guarded(|| {
+            crate::sys::panic_barrier::guarded(|| {
                 crate::reorder::watch::leaves(bits);
                 forget_handle::<A>(bits);
                 Some(())

@@ -19,6 +19,7 @@ pub mod uniform;
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::matrix::Kind;
 use std::sync::atomic::Ordering;
@@ -106,15 +107,6 @@ impl<A: Abi> Types<A> for *const A::Datatype {
         // SAFETY: by contract.
         unsafe { *self.add(i as usize) }
     }
-}
-
-/// Runs a part of the recorder that may fail or, by a mistake of ours, panic: neither may reach the
-/// program.
-pub fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        crate::sys::message::once("internal error; part of the traffic is not recorded");
-        None
-    })
 }
 
 /// Reads a program's array of counts, `int` or MPI_Count.

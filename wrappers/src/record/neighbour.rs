@@ -8,7 +8,8 @@ use crate::record::counters;
 use crate::record::datatypes;
 use crate::record::persistent::Step;
 use crate::record::thread;
-use crate::record::{Counts, Types, guarded};
+use crate::record::{Counts, Types};
+use crate::sys::panic_barrier::guarded;
 use rw::matrix::Kind;
 
 /// Counts `bytes(k)` to the k-th neighbour; MPI_PROC_NULL neighbours get nothing.

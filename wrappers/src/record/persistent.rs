@@ -9,7 +9,7 @@ use crate::mpi::abi::{Abi, Handle};
 use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
-use crate::record::guarded;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use parking_lot::Mutex;
 use rw::matrix::Kind;

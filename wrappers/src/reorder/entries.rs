@@ -8,7 +8,7 @@ use crate::entry::generated::index;
 use crate::entry::slots;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
-use crate::record::guarded;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 
 /// The topology that the arguments of MPI_Cart_create describe.

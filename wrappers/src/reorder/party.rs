@@ -11,8 +11,8 @@ use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::config;
 use crate::mpi::pmpi::pmpi;
 use crate::record::counters;
-use crate::record::guarded;
 use crate::sys::message;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
@@ -252,7 +252,7 @@ impl<A: Abi> Met<A> {
 
     /// Frees their communicator; collective.
     pub fn leave(self) {
-        crate::entry::handwritten::free::<A>(self.private.comm);
+        crate::comm::private::free::<A>(self.private.comm);
     }
 }
 

@@ -5,7 +5,7 @@
 //! takes too long is left to end by itself; the budget it was given makes it do so soon.
 //!
 //! Limit: an allocation that fails ends the process (Rust's standard library aborts), so that whoever
-//! needs much memory asks [`has_room`] first.
+//! needs much memory asks [`memory::has_room`](crate::sys::memory::has_room) first.
 
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,57 +119,6 @@ fn take_place() -> String {
     std::mem::take(&mut *PLACE.lock())
 }
 
-/// Whether this process can take `bytes` more: half of what its node and its control group have free
-/// is enough, and its own limit (RLIMIT_AS) allows it.
-pub fn has_room(bytes: u64) -> bool {
-    let free = crate::comm::private::memory_available().min(group_available());
-    bytes <= free / 2 && can_map(bytes)
-}
-
-/// What is free in the memory control group of this process, as far as it is limited (version 2).
-fn group_available() -> u64 {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-    let of_process = || {
-        let groups = read("/proc/self/cgroup")?;
-        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?.to_string();
-        // A limit may stand at any level above.
-        let mut free = u64::MAX;
-        let mut path = path.trim_end_matches('/');
-        loop {
-            let directory = format!("/sys/fs/cgroup{path}");
-            let most = number(&format!("{directory}/memory.max"));
-            let used = number(&format!("{directory}/memory.current"));
-            if let (Some(most), Some(used)) = (most, used) {
-                free = free.min(most.saturating_sub(used));
-            }
-            match path.rfind('/') {
-                Some(at) => path = &path[..at],
-                None => return Some(free),
-            }
-        }
-    };
-    of_process().unwrap_or(u64::MAX)
-}
-
-/// Whether so much address space can be had: taken and given back at once.
-fn can_map(bytes: u64) -> bool {
-    let Ok(length) = usize::try_from(bytes) else { return false };
-    if length == 0 {
-        return true;
-    }
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping that nothing else knows of; unmapped with the same length.
-    unsafe {
-        let start = libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0);
-        if start == libc::MAP_FAILED {
-            return false;
-        }
-        libc::munmap(start, length) == 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,7 +138,7 @@ mod tests {
         else {
             panic!("not seen as one");
         };
-        assert!(place.contains("bounded.rs"), "{place}");
+        assert!(place.contains("worker_thread.rs"), "{place}");
     }
 
     #[test]
@@ -201,13 +150,6 @@ mod tests {
         };
         assert_eq!(run(Duration::from_millis(50), slow), Err(Failure::TooLong));
         assert!(started.elapsed() < Duration::from_millis(2900));
-    }
-
-    #[test]
-    fn room_is_limited() {
-        assert!(has_room(1 << 20));
-        assert!(!has_room(u64::MAX / 2));
-        assert!(group_available() > 0);
     }
 
     #[test]

@@ -7,11 +7,11 @@ use super::{P, comm, effective, int};
 use crate::entry::slots;
 use crate::mpi::abi::Abi;
 use crate::mpi::library;
-use crate::record::guarded;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side};
 use crate::reorder::create::{self, Step};
 use crate::reorder::entries::{cartesian, graph, with_edges};
 use crate::reorder::shape::Shape;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use std::sync::OnceLock;
 

@@ -9,9 +9,10 @@
 
 use super::{NOT_NOW, OK};
 use crate::mpi::abi::Abi;
+use crate::record::collective;
 use crate::record::communicators;
 use crate::record::counters;
-use crate::record::{collective, guarded};
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use parking_lot::Mutex;
 use rw::matrix::Kind;

@@ -6,8 +6,8 @@ use crate::comm::neighbours;
 use crate::comm::world;
 use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
-use crate::record::guarded;
 use crate::reorder::{Party, Weights, create};
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 
 /// Puts a communicator with the processes of `comm` into `out`: in a better order, or in the same one if

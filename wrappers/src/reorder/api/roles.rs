@@ -10,7 +10,7 @@ use crate::comm::private::{Private, quietly, wait};
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
-use crate::record::guarded;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 
 /// Largest single message, below what an `int` count can say.
@@ -118,7 +118,7 @@ pub unsafe fn exchange<A: Abi>(
             MPI_FAILED
         })
     });
-    crate::entry::handwritten::free::<A>(private.comm);
+    crate::comm::private::free::<A>(private.comm);
     code.unwrap_or(MPI_FAILED)
 }
 
