@@ -2,7 +2,8 @@
 //!
 //! Limit: a string of 512 MiB or more is not sent; then nobody gets anything that could be used.
 
-use crate::comm::private::{Private, wait};
+use crate::comm::private::PrivateComm;
+use crate::comm::request::wait;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use libc::c_int;
@@ -11,7 +12,7 @@ const TAG: c_int = 9;
 const LONGEST: usize = 1 << 29;
 
 /// A message on its way; the buffer has to stay until it is done.
-fn sent<A: Abi>(private: &Private<A>, to: u32, data: &[u8]) -> Option<A::Request> {
+fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Request> {
     let mut request = A::request_null();
     // SAFETY: a buffer of this length that stays until the request is done.
     let code = unsafe {
@@ -22,7 +23,7 @@ fn sent<A: Abi>(private: &Private<A>, to: u32, data: &[u8]) -> Option<A::Request
     (code == 0).then_some(request)
 }
 
-fn received<A: Abi>(private: &Private<A>, from: u32, data: &mut [u8]) -> Option<A::Request> {
+fn received<A: Abi>(private: &PrivateComm<A>, from: u32, data: &mut [u8]) -> Option<A::Request> {
     let mut request = A::request_null();
     // SAFETY: as above.
     let code = unsafe {
@@ -43,7 +44,12 @@ fn all_done<A: Abi>(requests: impl IntoIterator<Item = Option<A::Request>>) -> b
 }
 
 /// Sends one string and receives another one; every process calls this. `None` after an MPI error.
-pub fn pass<A: Abi>(private: &Private<A>, to: u32, data: &[u8], from: u32) -> Option<Vec<u8>> {
+pub fn send_receive<A: Abi>(
+    private: &PrivateComm<A>,
+    to: u32,
+    data: &[u8],
+    from: u32,
+) -> Option<Vec<u8>> {
     let length = (data.len() as u64).to_le_bytes();
     let mut theirs = [0u8; 8];
     let incoming = received(private, from, &mut theirs);
@@ -62,7 +68,7 @@ pub fn pass<A: Abi>(private: &Private<A>, to: u32, data: &[u8], from: u32) -> Op
 /// Gives every process its string, and returns the strings of all by rank; every process calls this.
 /// `None` after an MPI error. Takes 16 bytes per process, and messages only for strings that are not
 /// empty.
-pub fn scatter<A: Abi>(private: &Private<A>, strings: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+pub fn alltoall<A: Abi>(private: &PrivateComm<A>, strings: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     let mine: Vec<u64> = strings.iter().map(|s| s.len() as u64).collect();
     let mut theirs = vec![0u64; private.size];
     let mut request = A::request_null();

@@ -2,16 +2,14 @@
 //!
 //! Everything here is collective: all processes call it in the same order, whatever went wrong for
 //! one of them before; a process without data passes an empty slice.
-//!
-//! A process that waits gives the processor away: where a job has more processes than processors, and
-//! an MPI library that spins, every blocking step would cost time slices of those who wait.
 
+use crate::comm::handle;
+use crate::comm::request::{PendingGather, wait};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
-use crate::sys::{backoff, memory};
+use crate::sys::memory;
 use libc::c_int;
 use std::marker::PhantomData;
-use std::time::{Duration, Instant};
 
 /// Largest single message, well below what an `int` count can say.
 const CHUNK: usize = 1 << 29;
@@ -25,16 +23,19 @@ const MANY: usize = 16 << 10;
 /// times the space of its encoded rows while it is put together.
 const EXPANSION: u64 = 20;
 
-/// A communicator of our own, with errors returned instead of raised.
-#[derive(Debug, Clone, Copy)]
-pub struct Private<A: Abi> {
+/// A communicator of our own, with errors returned instead of raised. It is given back with [`free`](Self::free):
+/// by hand, because freeing is collective and must not happen where one process alone leaves a
+/// function.
+#[derive(Debug)]
+#[must_use]
+pub struct PrivateComm<A: Abi> {
     pub comm: A::Comm,
     pub rank: usize,
     pub size: usize,
     _abi: PhantomData<A>,
 }
 
-impl<A: Abi> Private<A> {
+impl<A: Abi> PrivateComm<A> {
     /// Takes over a communicator that was just made for us; `None` if MPI cannot say who we are.
     pub fn new(comm: A::Comm) -> Option<Self> {
         let (mut rank, mut size) = (-1, 0);
@@ -46,7 +47,22 @@ impl<A: Abi> Private<A> {
                 return None;
             }
         }
-        Some(Private { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
+        Some(PrivateComm { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
+    }
+
+    /// Frees it; collective.
+    pub fn free(self) {
+        handle::free::<A>(self.comm);
+    }
+
+    /// Keeps it beyond this value: its handle, for [`from_bits`](Self::from_bits).
+    pub fn into_bits(self) -> u64 {
+        self.comm.bits()
+    }
+
+    /// Takes over again what [`into_bits`](Self::into_bits) kept.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        Self::new(A::Comm::from_bits(bits))
     }
 
     /// Waits for a request that MPI accepted (`code`); `false` after an error.
@@ -57,7 +73,7 @@ impl<A: Abi> Private<A> {
     /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
     ///
     /// Through rank 0: in an MPI_Iallgather of Open MPI each process sends to each.
-    pub fn everybodys(&self, mine: u64) -> Option<Vec<u64>> {
+    pub fn allgather(&self, mine: u64) -> Option<Vec<u64>> {
         let all = self.gather(mine.to_le_bytes()).unwrap_or_default();
         let mut bytes = all.as_flattened().to_vec();
         let told = self.broadcast(&mut bytes) && bytes.len() == 8 * self.size;
@@ -68,11 +84,11 @@ impl<A: Abi> Private<A> {
     /// Brings `N` bytes of each process to rank 0: all of them there, by rank, and none elsewhere;
     /// `None` after an MPI error.
     pub fn gather<const N: usize>(&self, mine: [u8; N]) -> Option<Vec<[u8; N]>> {
-        Gathering::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
+        PendingGather::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
     }
 
-    /// Sends a few bytes to a process that [`Self::take`]s them; `false` after an MPI error.
-    pub fn give(&self, to: u32, data: &[u8]) -> bool {
+    /// Sends a few bytes to a process that receives with [`Self::receive_short`] them; `false` after an MPI error.
+    pub fn send_short(&self, to: u32, data: &[u8]) -> bool {
         let mut request = A::request_null();
         // SAFETY: a buffer of this length that stays until the request is done.
         let code = unsafe {
@@ -83,8 +99,8 @@ impl<A: Abi> Private<A> {
         self.done(code, request)
     }
 
-    /// Receives what a process [`Self::give`]s, filled up with zeros; `None` after an MPI error.
-    pub fn take<'b>(&self, from: u32, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    /// Receives what a process sends with [`Self::send_short`], filled up with zeros; `None` after an MPI error.
+    pub fn receive_short<'b>(&self, from: u32, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         buffer.fill(0);
         let mut request = A::request_null();
         // SAFETY: a buffer of this length that stays until the request is done.
@@ -96,25 +112,25 @@ impl<A: Abi> Private<A> {
         self.done(code, request).then_some(buffer)
     }
 
-    /// Sends any number of bytes to a process that [`Self::receive`]s them; `false` after an MPI error.
-    pub fn post(&self, to: u32, data: &[u8]) -> bool {
-        self.give(to, &(data.len() as u64).to_le_bytes())
-            && data.chunks(CHUNK).all(|chunk| self.give(to, chunk))
+    /// Sends any number of bytes to a process that receives them with [`Self::receive`]; `false` after an MPI error.
+    pub fn send(&self, to: u32, data: &[u8]) -> bool {
+        self.send_short(to, &(data.len() as u64).to_le_bytes())
+            && data.chunks(CHUNK).all(|chunk| self.send_short(to, chunk))
     }
 
-    /// Receives what a process [`Self::post`]s; `None` after an MPI error.
+    /// Receives what a process sends with [`Self::send`]; `None` after an MPI error.
     pub fn receive(&self, from: u32) -> Option<Vec<u8>> {
         let mut length = [0; 8];
-        self.take(from, &mut length)?;
+        self.receive_short(from, &mut length)?;
         let mut data = vec![0; usize::try_from(u64::from_le_bytes(length)).ok()?];
         for chunk in data.chunks_mut(CHUNK) {
-            self.take(from, chunk)?;
+            self.receive_short(from, chunk)?;
         }
         Some(data)
     }
 
     /// Gives everybody rank 0's bytes, as many as everybody has; `false` after an MPI error.
-    pub fn tell(&self, data: &mut [u8]) -> bool {
+    pub fn broadcast_fixed(&self, data: &mut [u8]) -> bool {
         let mut request = A::request_null();
         let count = data.len() as c_int;
         // SAFETY: a buffer of this length that stays until the request is done; all processes call
@@ -130,7 +146,7 @@ impl<A: Abi> Private<A> {
     pub fn broadcast(&self, data: &mut Vec<u8>) -> bool {
         let mut first = [0u8; 8 + AT_ONCE];
         put_first(&mut first, data);
-        if !self.tell(&mut first) {
+        if !self.broadcast_fixed(&mut first) {
             return false;
         }
         let (length, start) = take_first(&first);
@@ -138,13 +154,13 @@ impl<A: Abi> Private<A> {
         if self.rank != 0 {
             data[..start.len()].copy_from_slice(start);
         }
-        data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.tell(chunk))
+        data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.broadcast_fixed(chunk))
     }
 
     /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
     /// by rank; memory there is one process's bytes at a time, and half a KiB for each. `false` after an MPI error, or if what
     /// would come is too much for the memory of rank 0's node: then nothing is sent.
-    pub fn collect(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
+    pub fn gather_each(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
         let mpi = pmpi::<A>();
         // Where processes are many, rank 0 gets the lengths first and nothing else.
         let at_once = if self.size <= MANY { AT_ONCE } else { 0 };
@@ -175,7 +191,7 @@ impl<A: Abi> Private<A> {
             if mine.len() <= at_once {
                 return true;
             }
-            return self.take(0, &mut [0]).is_some_and(|go| go == [1])
+            return self.receive_short(0, &mut [0]).is_some_and(|go| go == [1])
                 && mine.chunks(CHUNK).all(|chunk| {
                     let mut request = A::request_null();
                     let count = chunk.len() as c_int;
@@ -195,7 +211,7 @@ impl<A: Abi> Private<A> {
         let mut whole = true;
         for (rank, length) in (0u32..).zip(lengths()).skip(1) {
             if length > at_once {
-                whole &= self.give(rank, &[u8::from(go)]);
+                whole &= self.send_short(rank, &[u8::from(go)]);
             }
         }
         if !go {
@@ -226,48 +242,6 @@ impl<A: Abi> Private<A> {
     }
 }
 
-/// Bytes of all processes of a communicator on their way to its rank 0. What is dropped on the way leaves
-/// its buffers to MPI, which may write to them at any time.
-#[derive(Debug)]
-#[must_use]
-pub struct Gathering<A: Abi, const N: usize> {
-    code: c_int,
-    request: A::Request,
-    mine: *mut [u8; N],
-    all: *mut [[u8; N]],
-}
-
-impl<A: Abi, const N: usize> Gathering<A, N> {
-    /// Sends `mine`; collective over `comm`.
-    pub fn begin(comm: A::Comm, rank: usize, size: usize, mine: [u8; N]) -> Self {
-        let mut request = A::request_null();
-        let mine = Box::into_raw(Box::new(mine));
-        let all = vec![[0; N]; if rank == 0 { size } else { 0 }];
-        let all = Box::into_raw(all.into_boxed_slice());
-        // SAFETY: buffers of this length that stay until the request is done; all processes call
-        // this together.
-        let code = unsafe {
-            let (byte, bytes) = (A::byte(), N as c_int);
-            let (mpi, request) = (pmpi::<A>(), &raw mut request);
-            mpi.igather(mine.cast(), bytes, byte, all.cast(), bytes, byte, 0, comm, request)
-        };
-        Gathering { code, request, mine, all }
-    }
-
-    /// Waits for the bytes: all of them on rank 0, by rank, and none elsewhere. `None` after an MPI
-    /// error, or if they are not there within `patience`.
-    pub fn end(mut self, patience: Option<Duration>) -> Option<Vec<[u8; N]>> {
-        if self.code != 0 || !wait::<A>(&mut self.request, patience) {
-            return None;
-        }
-        // SAFETY: both come from a box; the request is done, so that nobody else has them.
-        unsafe {
-            drop(Box::from_raw(self.mine));
-            Some(Box::from_raw(self.all).into_vec())
-        }
-    }
-}
-
 /// Writes the length of `data`, and what has room of it behind the length.
 fn put_first(first: &mut [u8], data: &[u8]) {
     let (length, start) = first.split_at_mut(8);
@@ -281,107 +255,6 @@ fn take_first(first: &[u8]) -> (usize, &[u8]) {
     let (length, start) = first.split_at(8);
     let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
     (length, &start[..start.len().min(length)])
-}
-
-/// Makes calls on a communicator of the program whose errors are returned to us and not to its error
-/// handler, which is in place again afterwards.
-pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
-    let mpi = pmpi::<A>();
-    let mut handler = A::errors_return();
-    // SAFETY: a communicator of the program; what MPI_Comm_get_errhandler gives is a reference to be
-    // freed.
-    unsafe {
-        let known = mpi.comm_get_errhandler(comm, &raw mut handler) == 0;
-        if known {
-            let _ = mpi.comm_set_errhandler(comm, A::errors_return());
-        }
-        let answer = calls();
-        if known {
-            let _ = mpi.comm_set_errhandler(comm, handler);
-            let _ = mpi.errhandler_free(&raw mut handler);
-        }
-        answer
-    }
-}
-
-/// A duplicate of a communicator in the making. One that is dropped leaves the place of the handle to MPI.
-#[derive(Debug)]
-#[must_use]
-pub struct Duplicate<A: Abi> {
-    code: c_int,
-    request: A::Request,
-    copy: *mut A::Comm,
-}
-
-impl<A: Abi> Duplicate<A> {
-    /// Begins to make one; collective over `comm`.
-    pub fn begin(comm: A::Comm) -> Self {
-        let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
-        // SAFETY: everybody is here and does the same; the copy stays in place until the request is
-        // done.
-        let code = unsafe { pmpi::<A>().comm_idup(comm, copy, &raw mut request) };
-        Duplicate { code, request, copy }
-    }
-
-    /// Waits for it; `None` after an MPI error.
-    pub fn end(mut self) -> Option<A::Comm> {
-        if self.code != 0 || !wait::<A>(&mut self.request, None) {
-            return None;
-        }
-        // SAFETY: it comes from a box; the request is done, so that nobody else has it.
-        Some(*unsafe { Box::from_raw(self.copy) })
-    }
-}
-
-/// A duplicate of a communicator; collective over it. `None` after an MPI error.
-pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
-    Duplicate::<A>::begin(comm).end()
-}
-
-/// Waits for a request; `false` if it failed, or is not done within `patience`.
-pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> bool {
-    let mpi = pmpi::<A>();
-    let started = Instant::now();
-    // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
-    let mut status = [0u64; 16];
-    let mut tries = 0u32;
-    loop {
-        let mut flag = 0;
-        // SAFETY: an active request of ours.
-        let code = unsafe {
-            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
-        };
-        if code != 0 {
-            return false;
-        }
-        if flag != 0 {
-            return true;
-        }
-        tries = tries.saturating_add(1);
-        if tries.is_multiple_of(64) && patience.is_some_and(|p| started.elapsed() > p) {
-            return false;
-        }
-        backoff::pause(tries);
-    }
-}
-
-/// Frees a communicator that the library made for itself.
-pub fn free<A: Abi>(comm: A::Comm) {
-    if comm != A::comm_null() && comm.bits() != 0 {
-        let mut comm = comm;
-        // SAFETY: our own communicator, not used any more.
-        let _ = unsafe { pmpi::<A>().comm_free(&raw mut comm) };
-    }
-}
-
-/// A value as bytes that [`decode`] understands; `None` only if memory is out.
-pub fn encode<T: serde::Serialize>(value: &T) -> Option<Vec<u8>> {
-    postcard::to_stdvec(value).ok()
-}
-
-/// The value that another process of this job encoded.
-pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    postcard::from_bytes(bytes).ok()
 }
 
 #[cfg(test)]

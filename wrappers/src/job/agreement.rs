@@ -5,7 +5,7 @@
 //! goes along with it) stays open in the others, and may meet the program's own nonblocking collectives on
 //! its world.
 
-use crate::comm::private;
+use crate::comm::request;
 use crate::entry::visible;
 use crate::job::plan;
 use crate::mpi::abi::Abi;
@@ -52,7 +52,7 @@ impl Agreement {
                 all_of,
                 &raw mut request,
             );
-            if code != 0 || !private::wait::<A>(&mut request, Some(patience)) {
+            if code != 0 || !request::wait::<A>(&mut request, Some(patience)) {
                 return None;
             }
         }

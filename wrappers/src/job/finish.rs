@@ -5,7 +5,9 @@
 //! record that the store then refuses waits on the node of rank 0 (`rw::store::Unstored`): one for each key,
 //! where the counters of every such launch would fill the nodes' memory.
 
-use crate::comm::private::{self, Private};
+use crate::comm::encoding;
+use crate::comm::handle;
+use crate::comm::private::PrivateComm;
 use crate::comm::world;
 use crate::entry::slots;
 use crate::job::agreement::Agreement;
@@ -14,7 +16,7 @@ use crate::job::launcher_rank;
 use crate::job::places::{self, Nodes, Places};
 use crate::job::plan::{self, Mode};
 use crate::job::start::{self, PATIENCE_AT_END};
-use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::config;
 use crate::mpi::library;
@@ -69,7 +71,7 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
         }
         return None;
     }
-    private::duplicate::<A>(A::comm_world())
+    handle::duplicate::<A>(A::comm_world())
 }
 
 /// What one process sent: `(task, traffic)` per kind, and what it fetched.
@@ -91,10 +93,10 @@ enum News {
 }
 
 /// Finds the places together, when rank 0 knows who is on which node.
-fn look_round<A: Abi>(private: &Private<A>, nodes: Option<Nodes>) -> Option<Places> {
-    let mut bytes = nodes.and_then(|nodes| private::encode(&nodes)).unwrap_or_default();
+fn look_round<A: Abi>(private: &PrivateComm<A>, nodes: Option<Nodes>) -> Option<Places> {
+    let mut bytes = nodes.and_then(|nodes| encoding::encode(&nodes)).unwrap_or_default();
     let told = private.broadcast(&mut bytes);
-    places::look_round(private, &private::decode(&bytes).filter(|_| told)?)
+    places::look_round(private, &encoding::decode(&bytes).filter(|_| told)?)
 }
 
 /// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
@@ -103,12 +105,13 @@ pub fn finish<A: Abi>() -> Option<()> {
     let mut job = start::take()?;
     let wall = job.started.elapsed();
     let in_mpi = guarded(time::stop);
-    let comm = match job.comm {
-        Some(bits) => A::Comm::from_bits(bits),
-        None => meet_at_the_end::<A>()?,
+    let private = match job.comm {
+        Some(bits) => PrivateComm::<A>::from_bits(bits)?,
+        None => PrivateComm::new(meet_at_the_end::<A>()?)?,
     };
-    let private = Private::<A>::new(comm)?;
-    if job.sessions && Agreement::reach::<A>(comm, false, PATIENCE_AT_END).is_none_or(|a| a.off) {
+    if job.sessions
+        && Agreement::reach::<A>(private.comm, false, PATIENCE_AT_END).is_none_or(|a| a.off)
+    {
         // The counters are in the spill files still.
         if private.rank == 0 {
             message::line(
@@ -144,15 +147,15 @@ pub fn finish<A: Abi>() -> Option<()> {
     let spot = (job.plan.mode != Mode::Reorder).then(places::Spot::mine);
     let placeless = spot.is_some();
     let found = guarded(|| Some(reorder::earlier::take())).unwrap_or_default();
-    let mine = private::encode(&(spot, rows, statements, in_mpi, found)).unwrap_or_default();
+    let mine = encoding::encode(&(spot, rows, statements, in_mpi, found)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut spots = places::Spots::default();
     let mut tallies = Tallies::default();
     let mut in_mpi = time::Gathered::default();
     let mut constructed = Vec::new();
-    let whole = private.collect(&mine, |process, bytes| {
-        let (spot, rows, measured) = match guarded(|| private::decode::<Sent>(bytes)) {
+    let whole = private.gather_each(&mine, |process, bytes| {
+        let (spot, rows, measured) = match guarded(|| encoding::decode::<Sent>(bytes)) {
             Some((spot, rows, statements, measured, found)) => {
                 tallies.add(&statements);
                 guarded(|| {
@@ -177,7 +180,7 @@ pub fn finish<A: Abi>() -> Option<()> {
         let nodes = spots.nodes();
         job.places = if nodes.need_topology() {
             news = [News::LookRound as u8];
-            private.tell(&mut news);
+            private.broadcast_fixed(&mut news);
             look_round(&private, Some(nodes))
         } else {
             guarded(|| Some(spots.places()))
@@ -196,21 +199,21 @@ pub fn finish<A: Abi>() -> Option<()> {
             Some(())
         });
     }
-    let mut told = private.tell(&mut news);
+    let mut told = private.broadcast_fixed(&mut news);
     if private.rank != 0 && told && news == [News::LookRound as u8] {
         look_round(&private, None);
-        told = private.tell(&mut news);
+        told = private.broadcast_fixed(&mut news);
     }
     if told && news == [News::Stored as u8] {
         crate::job::spill::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.
     if let Some(comm) = world::replacement::<A>() {
-        crate::comm::private::free::<A>(comm);
+        handle::free::<A>(comm);
     }
     world::replace::<A>(None);
     launcher_rank::restore();
     slots::set_level(slots::Level::Off);
-    crate::comm::private::free::<A>(private.comm);
+    private.free();
     Some(())
 }

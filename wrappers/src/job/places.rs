@@ -1,7 +1,8 @@
 //! Where the job's processes are: which share a node, and where inside it each may run
 //! (its binding, looked up in the node's hwloc topology by one process per node).
 
-use crate::comm::private::Private;
+use crate::comm::encoding;
+use crate::comm::private::PrivateComm;
 use crate::mpi::abi::Abi;
 use rw::topology::{CpuSet, Machine, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ impl Spots {
 
     /// Brings everybody's spot to rank 0, whose answer is not empty; collective over `job`. `None`
     /// after an MPI error.
-    pub fn gather<A: Abi>(job: &Private<A>) -> Option<Spots> {
+    pub fn gather<A: Abi>(job: &PrivateComm<A>) -> Option<Spots> {
         Some(Spots::from_bytes(&job.gather(Spot::mine().to_bytes())?))
     }
 
@@ -119,7 +120,7 @@ impl Spots {
 ///
 /// A word from the first process of each node to rank 0, for which only where processes are bound to
 /// different PUs it asks the others of its node.
-pub fn look_round<A: Abi>(job: &Private<A>, nodes: &Nodes) -> Option<Places> {
+pub fn look_round<A: Abi>(job: &PrivateComm<A>, nodes: &Nodes) -> Option<Places> {
     let affinity = affinity();
     let own = nodes.of_process.get(job.rank).copied()?;
     let members = nodes.members(own);
@@ -131,30 +132,29 @@ pub fn look_round<A: Abi>(job: &Private<A>, nodes: &Nodes) -> Option<Places> {
     }
     if first != job.rank as u32 {
         if bound {
-            job.give(first, &mine);
+            job.send_short(first, &mine);
         }
         return None;
     }
     let node = inside(job, &members, bound, affinity);
     if job.rank != 0 {
-        job.post(0, &crate::comm::private::encode(&node).unwrap_or_default());
+        job.send(0, &encoding::encode(&node).unwrap_or_default());
         return None;
     }
     let mut described = vec![node];
     for &leader in nodes.first.get(1..)? {
         let bytes = job.receive(leader).unwrap_or_default();
-        described.push(crate::comm::private::decode(&bytes).unwrap_or_default());
+        described.push(encoding::decode(&bytes).unwrap_or_default());
     }
     crate::sys::panic_barrier::guarded(|| Some(assemble(nodes, &described)))
 }
 
 /// True in one process of each node; collective over `job`.
-pub fn leads_node<A: Abi>(job: &Private<A>) -> bool {
+pub fn leads_node<A: Abi>(job: &PrivateComm<A>) -> bool {
     let first = Spots::gather(job).map(|spots| spots.nodes().first).unwrap_or_default();
-    let mut bytes = crate::comm::private::encode(&first).unwrap_or_default();
+    let mut bytes = encoding::encode(&first).unwrap_or_default();
     let told = job.broadcast(&mut bytes);
-    let first =
-        crate::comm::private::decode::<Vec<u32>>(&bytes).filter(|_| told).unwrap_or_default();
+    let first = encoding::decode::<Vec<u32>>(&bytes).filter(|_| told).unwrap_or_default();
     first.is_empty() || first.contains(&(job.rank as u32))
 }
 
@@ -215,7 +215,7 @@ pub fn node_identity() -> u64 {
 }
 
 /// What the first process of a node finds out about it and its `members`.
-fn inside<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
+fn inside<A: Abi>(job: &PrivateComm<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
     if !bound {
         // All may run on the same PUs: nothing below the node tells them apart.
         let paths = members.iter().map(|&rank| (rank, Vec::new())).collect();
@@ -232,7 +232,7 @@ fn inside<A: Abi>(job: &Private<A>, members: &[u32], bound: bool, affinity: Vec<
     let mut processes = vec![(job.rank as u32, affinity)];
     let mut buffer = vec![0u8; MOST_AFFINITY];
     for &rank in members.get(1..).unwrap_or_default() {
-        let bytes = job.take(rank, &mut buffer).unwrap_or_default();
+        let bytes = job.receive_short(rank, &mut buffer).unwrap_or_default();
         processes.push((rank, words(bytes)));
     }
     crate::sys::panic_barrier::guarded(|| Some(describe(&processes))).unwrap_or_default()

@@ -5,7 +5,8 @@
 //! processes (not the nodes' names, so that another allocation of the same shape counts as the same),
 //! and the options. Rank 0 looks a kept order up and keeps a new one; the others only hear the result.
 
-use crate::comm::private::{self, Private};
+use crate::comm::encoding;
+use crate::comm::private::PrivateComm;
 use crate::job::keeper::Keeper;
 use crate::job::places::{self, Nodes, Places, Spots};
 use crate::job::shared_search::{self, Call};
@@ -118,7 +119,7 @@ impl<'a> Leader<'a> {
     }
 
     /// The order that comes of the search that was called for.
-    fn lead<A: Abi>(&mut self, job: &Private<A>) -> Vec<u32> {
+    fn lead<A: Abi>(&mut self, job: &PrivateComm<A>) -> Vec<u32> {
         let Some(Shared { question, call, network, asked }) = self.shared.take() else {
             return Vec::new();
         };
@@ -134,7 +135,7 @@ impl<'a> Leader<'a> {
 
 /// The process of each task in this launch; empty to leave all as they are. Collective over `job`,
 /// whose processes have heard the first `word`.
-pub fn find<A: Abi>(job: &Private<A>, word: Word, mut leader: Option<&mut Leader>) -> Vec<u32> {
+pub fn find<A: Abi>(job: &PrivateComm<A>, word: Word, mut leader: Option<&mut Leader>) -> Vec<u32> {
     let mut word = word;
     // Each kind of word comes once at most, an order last.
     for _ in 0..4 {
@@ -165,9 +166,9 @@ pub fn find<A: Abi>(job: &Private<A>, word: Word, mut leader: Option<&mut Leader
                 }
             },
         };
-        let mut bytes = next.and_then(|word| private::encode(&word)).unwrap_or_default();
+        let mut bytes = next.and_then(|word| encoding::encode(&word)).unwrap_or_default();
         let told = job.broadcast(&mut bytes);
-        match private::decode(&bytes).filter(|_| told) {
+        match encoding::decode(&bytes).filter(|_| told) {
             Some(next) => word = next,
             None => return Vec::new(),
         }

@@ -10,7 +10,8 @@
 //! Each process searches in [`bounded`](crate::sys::worker_thread) work, so that all of it takes no longer than the
 //! limit and some grace.
 
-use crate::comm::private::{self, Private};
+use crate::comm::encoding;
+use crate::comm::private::PrivateComm;
 use crate::mpi::abi::Abi;
 use crate::sys::injection::{Trouble, trouble};
 use crate::sys::memory;
@@ -127,35 +128,35 @@ impl Call {
 }
 
 /// The part of every process but rank 0.
-pub fn help<A: Abi>(job: &Private<A>, call: &Call) {
+pub fn help<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     let rank = job.rank as u32;
     if let Some(k) = call.searchers.iter().position(|&searcher| searcher == rank) {
         let network = job.receive(0).and_then(|bytes| {
             let network =
-                crate::sys::panic_barrier::guarded(|| private::decode::<Network>(&bytes))?;
+                crate::sys::panic_barrier::guarded(|| encoding::decode::<Network>(&bytes))?;
             network.is_valid().then(|| Arc::new(network))
         });
         let found = network.and_then(|network| call.search(job.rank, k, network).ok());
-        job.post(0, &private::encode(&found).unwrap_or_default());
+        job.send(0, &encoding::encode(&found).unwrap_or_default());
     }
     if call.placers.contains(&rank) {
-        let part = job.receive(0).and_then(|bytes| private::decode::<Part>(&bytes));
+        let part = job.receive(0).and_then(|bytes| encoding::decode::<Part>(&bytes));
         let placed = part.and_then(|part| call.place(job.rank, part));
-        job.post(0, &private::encode(&placed).unwrap_or_default());
+        job.send(0, &encoding::encode(&placed).unwrap_or_default());
     }
 }
 
 /// The part of rank 0.
 pub fn lead<A: Abi>(
-    job: &Private<A>,
+    job: &PrivateComm<A>,
     call: &Call,
     network: Arc<Network>,
     topology: &dyn Topology,
     slots: &[usize],
 ) -> Result<Answer, Failure> {
-    let bytes = private::encode(&*network).unwrap_or_default();
+    let bytes = encoding::encode(&*network).unwrap_or_default();
     for &searcher in call.searchers.iter().filter(|&&searcher| searcher != 0) {
-        job.post(searcher, &bytes);
+        job.send(searcher, &bytes);
     }
     drop(bytes);
     let mut failed = 0;
@@ -167,7 +168,7 @@ pub fn lead<A: Abi>(
             call.search(job.rank, k, network.clone())
         } else {
             let bytes = job.receive(searcher);
-            let found = bytes.and_then(|bytes| private::decode::<Option<Found>>(&bytes)).flatten();
+            let found = bytes.and_then(|bytes| encoding::decode::<Option<Found>>(&bytes)).flatten();
             found.ok_or(Failure::NoAnswer)
         };
         match found {
@@ -190,7 +191,7 @@ pub fn lead<A: Abi>(
     let Some(best) = best else {
         // They wait for something to place.
         for &placer in call.placers.iter().filter(|&&placer| placer != 0) {
-            job.post(placer, &[]);
+            job.send(placer, &[]);
             job.receive(placer);
         }
         return Err(first);
@@ -205,8 +206,8 @@ pub fn lead<A: Abi>(
         if placer == 0 {
             own = part;
         } else {
-            let bytes = part.and_then(|part| private::encode(&part)).unwrap_or_default();
-            job.post(placer, &bytes);
+            let bytes = part.and_then(|part| encoding::encode(&part)).unwrap_or_default();
+            job.send(placer, &bytes);
         }
     }
     drop(parts);
@@ -216,7 +217,7 @@ pub fn lead<A: Abi>(
             own.take().flatten()
         } else {
             let bytes = job.receive(placer);
-            bytes.and_then(|bytes| private::decode::<Option<Vec<(u32, u32)>>>(&bytes)).flatten()
+            bytes.and_then(|bytes| encoding::decode::<Option<Vec<(u32, u32)>>>(&bytes)).flatten()
         };
         // Only the tasks and processes of that node.
         let own_tasks = |placed: &Vec<(u32, u32)>| {

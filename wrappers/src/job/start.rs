@@ -5,7 +5,10 @@
 //! job do not have the library, the first step finds out in bounded time and everybody carries on
 //! without it.
 
-use crate::comm::private::{self, Duplicate, Gathering, Private};
+use crate::comm::encoding;
+use crate::comm::handle::PendingDuplicate;
+use crate::comm::private::PrivateComm;
+use crate::comm::request::PendingGather;
 use crate::comm::world;
 use crate::entry::slots;
 use crate::job::agreement::Agreement;
@@ -215,7 +218,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     // the processors.
     let ahead = session_rank.is_none() && size <= AHEAD;
     let mine = ahead.then(|| Spot::mine().to_bytes());
-    let spots = mine.map(|mine| Gathering::<A, SPOT>::begin(all, rank, size, mine));
+    let spots = mine.map(|mine| PendingGather::<A, SPOT>::begin(all, rank, size, mine));
     let agreed = Agreement::reach::<A>(all, off, PATIENCE);
     let spots = agreed.as_ref().zip(spots).and_then(|(agreed, spots)| {
         // Who came late may be alone.
@@ -239,7 +242,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         spawned: !sessions && has_parent::<A>(),
     };
     // In the making while rank 0 looks at the store.
-    let own = session_rank.is_none().then(|| Duplicate::<A>::begin(all));
+    let own = session_rank.is_none().then(|| PendingDuplicate::<A>::begin(all));
 
     let mut keeper = None;
     let mut plan = Plan::default();
@@ -265,16 +268,16 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
             (code == 0).then_some(comm)?
         }
     };
-    let job = Private::<A>::new(comm)?;
+    let job = PrivateComm::<A>::new(comm)?;
     if let Some(leader) = &mut leader {
         leader.clock.step("own communicator");
     }
-    let mut bytes = private::encode(&(plan, word)).unwrap_or_default();
+    let mut bytes = encoding::encode(&(plan, word)).unwrap_or_default();
     let told = job.broadcast(&mut bytes);
-    let heard = private::decode::<(Plan, Word)>(&bytes).filter(|_| told);
+    let heard = encoding::decode::<(Plan, Word)>(&bytes).filter(|_| told);
     let (mut plan, word) = heard.unwrap_or((Plan::default(), Word::Where));
     if plan.mode == plan::Mode::Off {
-        crate::comm::private::free::<A>(comm);
+        job.free();
         return None;
     }
     config::set_model(library::get()?.family, plan.collectives());
@@ -302,7 +305,6 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     if sessions {
         world::set_base::<A>(Some(comm));
     }
-    let comm = Some(comm.bits());
     if let Some(keeper) = &keeper {
         clock.step("rest");
         guarded(|| {
@@ -310,7 +312,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
             Some(())
         });
     }
-    watch::<A>(job.size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
+    let (size, comm) = (job.size, Some(job.into_bits()));
+    watch::<A>(size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
     if replaced {
         slots::set_level(slots::Level::Reorder);
     }
@@ -337,7 +340,7 @@ fn has_parent<A: Abi>() -> bool {
 }
 
 /// Makes the reordered world, if the plan has one. All processes take the same way through this.
-fn replace_world<A: Abi>(job: &Private<A>, plan: &mut Plan) -> bool {
+fn replace_world<A: Abi>(job: &PrivateComm<A>, plan: &mut Plan) -> bool {
     if plan.process_of_task.len() != job.size {
         plan.process_of_task.clear();
         return false;

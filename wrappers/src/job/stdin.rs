@@ -8,7 +8,8 @@
 //!
 //! Limits: seen by who reads after MPI_Init, and from another node it is a socket, not a file.
 
-use crate::comm::private::{self, Private};
+use crate::comm::encoding;
+use crate::comm::private::PrivateComm;
 use crate::job::places;
 use crate::mpi::abi::Abi;
 use crate::sys::message;
@@ -49,17 +50,17 @@ enum Way {
 
 /// Hands the launcher's first process's input to the process that is task 0. Collective over `job` in
 /// so far as all call it; two take part.
-pub fn forward<A: Abi>(job: &Private<A>, reader: u32) {
+pub fn forward<A: Abi>(job: &PrivateComm<A>, reader: u32) {
     if reader == 0 {
         return;
     }
     if job.rank == 0 {
         let mut buffer = [0; MOST_BYTES];
-        let offer = job.take(reader, &mut buffer).and_then(private::decode::<Offer>);
+        let offer = job.receive_short(reader, &mut buffer).and_then(encoding::decode::<Offer>);
         let exists = worth_forwarding();
         let given = if exists { offer.and_then(|offer| give(&offer)) } else { None };
         let way = given.as_ref().map_or(Way::Stays, Given::way);
-        job.give(reader, &[way as u8]);
+        job.send_short(reader, &[way as u8]);
         match given {
             Some(given) => given.finish(),
             None if exists => message::line(
@@ -70,10 +71,10 @@ pub fn forward<A: Abi>(job: &Private<A>, reader: u32) {
         }
     } else if job.rank == reader as usize {
         let waiting = Waiting::start();
-        let offer = waiting.as_ref().and_then(|w| private::encode(&w.offer)).unwrap_or_default();
-        job.give(0, if offer.len() <= MOST_BYTES { &offer } else { &[] });
+        let offer = waiting.as_ref().and_then(|w| encoding::encode(&w.offer)).unwrap_or_default();
+        job.send_short(0, if offer.len() <= MOST_BYTES { &offer } else { &[] });
         let mut answer = [0];
-        let answer = job.take(0, &mut answer).map_or(0, |a| a[0]);
+        let answer = job.receive_short(0, &mut answer).map_or(0, |a| a[0]);
         let Some(waiting) = waiting else { return };
         let received = match answer {
             1 => waiting.descriptor(),

@@ -1,8 +1,9 @@
 //! The edges of a vertex of a distributed graph: read from the program's arrays, moved with the
 //! vertex, handed to MPI again in the form the program gave them.
 
+use crate::comm::encoding;
 use crate::comm::exchange;
-use crate::comm::private::{self, Private};
+use crate::comm::private::PrivateComm;
 use crate::mpi::abi::Abi;
 use libc::c_int;
 use serde::{Deserialize, Serialize};
@@ -162,12 +163,12 @@ impl Adjacency {
     }
 
     /// Sends this one to the process that takes the vertex, and gets that of the own new vertex.
-    pub fn moved<A: Abi>(&self, private: &Private<A>, order: &[u32]) -> Option<Adjacency> {
+    pub fn moved<A: Abi>(&self, private: &PrivateComm<A>, order: &[u32]) -> Option<Adjacency> {
         let mine = private.rank as u32;
         let to = *order.get(private.rank)?;
         let from = order.iter().position(|&p| p == mine)? as u32;
-        let data = private::encode(self).unwrap_or_default();
-        private::decode(&exchange::pass(private, to, &data, from)?)
+        let data = encoding::encode(self).unwrap_or_default();
+        encoding::decode(&exchange::send_receive(private, to, &data, from)?)
     }
 }
 
@@ -214,7 +215,11 @@ impl Given {
 
     /// Brings every edge to the processes of both its ends; the edges of a vertex are in the order
     /// of the processes that gave them, and of each process in its own. Collective.
-    pub fn distributed<A: Abi>(&self, private: &Private<A>, weighted: bool) -> Option<Adjacency> {
+    pub fn distributed<A: Abi>(
+        &self,
+        private: &PrivateComm<A>,
+        weighted: bool,
+    ) -> Option<Adjacency> {
         type Half = (bool, c_int, c_int);
         let mut halves: Vec<Vec<Half>> = vec![Vec::new(); private.size];
         for &(source, destination, weight) in &self.edges {
@@ -223,12 +228,14 @@ impl Given {
         }
         let strings: Vec<Vec<u8>> = halves
             .iter()
-            .map(|h| if h.is_empty() { Vec::new() } else { private::encode(h).unwrap_or_default() })
+            .map(
+                |h| if h.is_empty() { Vec::new() } else { encoding::encode(h).unwrap_or_default() },
+            )
             .collect();
         drop(halves);
         let (mut to, mut from) = (Vec::new(), Vec::new());
-        for string in exchange::scatter(private, &strings)?.iter().filter(|s| !s.is_empty()) {
-            for (outgoing, other, weight) in private::decode::<Vec<Half>>(string)? {
+        for string in exchange::alltoall(private, &strings)?.iter().filter(|s| !s.is_empty()) {
+            for (outgoing, other, weight) in encoding::decode::<Vec<Half>>(string)? {
                 if outgoing { &mut to } else { &mut from }.push((other, weight));
             }
         }

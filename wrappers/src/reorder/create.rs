@@ -28,7 +28,7 @@ impl<A: Abi> Step<A> {
     /// After the constructor has returned; `made` is the communicator, if this process is in it.
     pub fn done(self, made: Option<A::Comm>) {
         if let Step::On(base, watch) = self {
-            crate::comm::private::free::<A>(base);
+            crate::comm::handle::free::<A>(base);
             if let Some(made) = made.filter(|&made| made != A::comm_null()) {
                 guarded(|| {
                     watch.begin::<A>(made);
@@ -214,7 +214,7 @@ pub fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
     let made = code == 0 && comm != A::comm_null();
     if !met.unanimous(made) {
         if made {
-            crate::comm::private::free::<A>(comm);
+            crate::comm::handle::free::<A>(comm);
         }
         return None;
     }

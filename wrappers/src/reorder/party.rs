@@ -3,7 +3,10 @@
 
 use super::decision::{self, Report, Weights};
 use super::{Facts, How, asked, facts};
-use crate::comm::private::{self, Private};
+use crate::comm::encoding;
+use crate::comm::handle;
+use crate::comm::private::PrivateComm;
+use crate::comm::request;
 use crate::comm::world;
 use crate::job::places::{self, Places, Spot, Spots};
 use crate::job::search::Word;
@@ -34,7 +37,7 @@ pub struct Party<A: Abi> {
 #[derive(Debug)]
 pub struct Met<A: Abi> {
     party: Party<A>,
-    pub private: Private<A>,
+    pub private: PrivateComm<A>,
     pub size: usize,
 }
 
@@ -95,7 +98,7 @@ impl<A: Abi> Party<A> {
             let (kind, op) = (A::uint64(), A::op_max());
             pmpi::<A>().iallreduce(sent, received, count, kind, op, comm, &raw mut request)
         };
-        (code == 0 && private::wait::<A>(&mut request, None)).then_some(all)
+        (code == 0 && request::wait::<A>(&mut request, None)).then_some(all)
     }
 
     /// Whether all processes want the same: each says what has to be the same for all, or `None` if
@@ -123,7 +126,7 @@ impl<A: Abi> Party<A> {
         let mpi = pmpi::<A>();
         // An error (no context ids left) must not reach the program's error handler: its call can still
         // do without us.
-        let code = private::quietly::<A, _>(self.comm, || {
+        let code = handle::quietly::<A, _>(self.comm, || {
             // SAFETY: a valid communicator; all processes are here.
             unsafe {
                 let _ = mpi.comm_rank(self.comm, &raw mut rank);
@@ -133,7 +136,7 @@ impl<A: Abi> Party<A> {
         if code != 0 || comm == A::comm_null() {
             return None;
         }
-        let private = Private::new(comm)?;
+        let private = PrivateComm::new(comm)?;
         Some(Met { size: self.size, party: self, private })
     }
 }
@@ -184,11 +187,11 @@ impl<A: Abi> Met<A> {
         };
         let find = party.facts.how == How::Map && settings.topology.is_none();
         let spot = find.then(Spot::mine);
-        let mine = private::encode(&(report, spot)).unwrap_or_default();
+        let mine = encoding::encode(&(report, spot)).unwrap_or_default();
         let mut reports = Vec::new();
         let mut spots = Spots::default();
-        let whole = private.collect(&mine, |_, bytes| {
-            if let Some((report, spot)) = private::decode::<(Report, Option<Spot>)>(bytes) {
+        let whole = private.gather_each(&mine, |_, bytes| {
+            if let Some((report, spot)) = encoding::decode::<(Report, Option<Spot>)>(bytes) {
                 reports.push(report);
                 spots.add(spot.unwrap_or_default());
             }
@@ -239,9 +242,9 @@ impl<A: Abi> Met<A> {
 
     /// The `word` of rank 0, on all; `None` after an MPI error.
     fn hear(&self, word: Word) -> Option<Word> {
-        let mut bytes = private::encode(&word).unwrap_or_default();
+        let mut bytes = encoding::encode(&word).unwrap_or_default();
         let told = self.private.broadcast(&mut bytes);
-        private::decode(&bytes).filter(|_| told)
+        encoding::decode(&bytes).filter(|_| told)
     }
 
     /// What this process sent so far to the others, by rank.
@@ -252,7 +255,7 @@ impl<A: Abi> Met<A> {
 
     /// Frees their communicator; collective.
     pub fn leave(self) {
-        crate::comm::private::free::<A>(self.private.comm);
+        self.private.free();
     }
 }
 

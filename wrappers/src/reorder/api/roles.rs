@@ -5,8 +5,10 @@
 //! ranks given here are ranks of the first communicator, so that one exchange on it moves the data.
 
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};
-use crate::comm::exchange::pass;
-use crate::comm::private::{Private, quietly, wait};
+use crate::comm::exchange::send_receive;
+use crate::comm::handle::quietly;
+use crate::comm::private::PrivateComm;
+use crate::comm::request::wait;
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
@@ -100,15 +102,19 @@ pub unsafe fn exchange<A: Abi>(
     let Some(private) = guarded(|| private::<A>(comm)) else { return MPI_FAILED };
     let code = guarded(|| {
         let alone = Roles { takes: private.rank as c_int, taker: private.rank as c_int };
-        let answered = private.everybodys(u64::from(roles.is_some()))?;
+        let answered = private.allgather(u64::from(roles.is_some()))?;
         if answered.contains(&0) {
             return Some(BAD_ARGUMENT);
         }
         let roles = roles.unwrap_or(alone);
-        let length =
-            pass(&private, roles.taker as u32, &(bytes as u64).to_le_bytes(), roles.takes as u32)?;
+        let length = send_receive(
+            &private,
+            roles.taker as u32,
+            &(bytes as u64).to_le_bytes(),
+            roles.takes as u32,
+        )?;
         let fits = length == (room as u64).to_le_bytes();
-        if private.everybodys(u64::from(fits))?.contains(&0) {
+        if private.allgather(u64::from(fits))?.contains(&0) {
             return Some(BAD_ARGUMENT);
         }
         // SAFETY: by contract; both sides of each message have the same length.
@@ -118,14 +124,14 @@ pub unsafe fn exchange<A: Abi>(
             MPI_FAILED
         })
     });
-    crate::comm::private::free::<A>(private.comm);
+    private.free();
     code.unwrap_or(MPI_FAILED)
 }
 
 /// # Safety
 /// As [`exchange`], and what comes is as long as `room`.
 unsafe fn swap<A: Abi>(
-    private: &Private<A>,
+    private: &PrivateComm<A>,
     roles: Roles,
     mine: *const u8,
     bytes: usize,
@@ -159,7 +165,7 @@ unsafe fn swap<A: Abi>(
 
 /// A communicator of our own for the processes of `comm`, so that nothing the program waits for can
 /// be mistaken for it.
-fn private<A: Abi>(comm: A::Comm) -> Option<Private<A>> {
+fn private<A: Abi>(comm: A::Comm) -> Option<PrivateComm<A>> {
     let comm = world::effective::<A>(comm);
     let mpi = pmpi::<A>();
     let (mut rank, mut inter, mut made) = (0, 0, A::comm_null());
@@ -175,5 +181,5 @@ fn private<A: Abi>(comm: A::Comm) -> Option<Private<A>> {
     if code != 0 || made == A::comm_null() {
         return None;
     }
-    Private::new(made)
+    PrivateComm::new(made)
 }

@@ -1,0 +1,70 @@
+//! Communicators by their handle: duplicates, freeing, and calls that keep errors from the program.
+
+use crate::comm::request::wait;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::pmpi::pmpi;
+use libc::c_int;
+
+/// A duplicate of a communicator in the making. One that is dropped leaves the place of the handle to MPI.
+#[derive(Debug)]
+#[must_use]
+pub struct PendingDuplicate<A: Abi> {
+    code: c_int,
+    request: A::Request,
+    copy: *mut A::Comm,
+}
+
+impl<A: Abi> PendingDuplicate<A> {
+    /// Begins to make one; collective over `comm`.
+    pub fn begin(comm: A::Comm) -> Self {
+        let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
+        // SAFETY: everybody is here and does the same; the copy stays in place until the request is
+        // done.
+        let code = unsafe { pmpi::<A>().comm_idup(comm, copy, &raw mut request) };
+        PendingDuplicate { code, request, copy }
+    }
+
+    /// Waits for it; `None` after an MPI error.
+    pub fn end(mut self) -> Option<A::Comm> {
+        if self.code != 0 || !wait::<A>(&mut self.request, None) {
+            return None;
+        }
+        // SAFETY: it comes from a box; the request is done, so that nobody else has it.
+        Some(*unsafe { Box::from_raw(self.copy) })
+    }
+}
+
+/// A duplicate of a communicator; collective over it. `None` after an MPI error.
+pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
+    PendingDuplicate::<A>::begin(comm).end()
+}
+
+/// Frees a communicator that the library made for itself.
+pub fn free<A: Abi>(comm: A::Comm) {
+    if comm != A::comm_null() && comm.bits() != 0 {
+        let mut comm = comm;
+        // SAFETY: our own communicator, not used any more.
+        let _ = unsafe { pmpi::<A>().comm_free(&raw mut comm) };
+    }
+}
+
+/// Makes calls on a communicator of the program whose errors are returned to us and not to its error
+/// handler, which is in place again afterwards.
+pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
+    let mpi = pmpi::<A>();
+    let mut handler = A::errors_return();
+    // SAFETY: a communicator of the program; what MPI_Comm_get_errhandler gives is a reference to be
+    // freed.
+    unsafe {
+        let known = mpi.comm_get_errhandler(comm, &raw mut handler) == 0;
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, A::errors_return());
+        }
+        let answer = calls();
+        if known {
+            let _ = mpi.comm_set_errhandler(comm, handler);
+            let _ = mpi.errhandler_free(&raw mut handler);
+        }
+        answer
+    }
+}

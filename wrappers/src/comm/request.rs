@@ -1,0 +1,79 @@
+//! Requests of this library's own: waiting for them, and gathers that go on while the caller works.
+//!
+//! A process that waits gives the processor away: where a job has more processes than processors, and
+//! an MPI library that spins, every blocking step would cost time slices of those who wait.
+
+use crate::mpi::abi::Abi;
+use crate::mpi::pmpi::pmpi;
+use crate::sys::backoff;
+use libc::c_int;
+use std::time::{Duration, Instant};
+
+/// Waits for a request; `false` if it failed, or is not done within `patience`.
+pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> bool {
+    let mpi = pmpi::<A>();
+    let started = Instant::now();
+    // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
+    let mut status = [0u64; 16];
+    let mut tries = 0u32;
+    loop {
+        let mut flag = 0;
+        // SAFETY: an active request of ours.
+        let code = unsafe {
+            mpi.test(std::ptr::from_mut(request), &raw mut flag, status.as_mut_ptr().cast())
+        };
+        if code != 0 {
+            return false;
+        }
+        if flag != 0 {
+            return true;
+        }
+        tries = tries.saturating_add(1);
+        if tries.is_multiple_of(64) && patience.is_some_and(|p| started.elapsed() > p) {
+            return false;
+        }
+        backoff::pause(tries);
+    }
+}
+
+/// Bytes of all processes of a communicator on their way to its rank 0. What is dropped on the way leaves
+/// its buffers to MPI, which may write to them at any time.
+#[derive(Debug)]
+#[must_use]
+pub struct PendingGather<A: Abi, const N: usize> {
+    code: c_int,
+    request: A::Request,
+    mine: *mut [u8; N],
+    all: *mut [[u8; N]],
+}
+
+impl<A: Abi, const N: usize> PendingGather<A, N> {
+    /// Sends `mine`; collective over `comm`.
+    pub fn begin(comm: A::Comm, rank: usize, size: usize, mine: [u8; N]) -> Self {
+        let mut request = A::request_null();
+        let mine = Box::into_raw(Box::new(mine));
+        let all = vec![[0; N]; if rank == 0 { size } else { 0 }];
+        let all = Box::into_raw(all.into_boxed_slice());
+        // SAFETY: buffers of this length that stay until the request is done; all processes call
+        // this together.
+        let code = unsafe {
+            let (byte, bytes) = (A::byte(), N as c_int);
+            let (mpi, request) = (pmpi::<A>(), &raw mut request);
+            mpi.igather(mine.cast(), bytes, byte, all.cast(), bytes, byte, 0, comm, request)
+        };
+        PendingGather { code, request, mine, all }
+    }
+
+    /// Waits for the bytes: all of them on rank 0, by rank, and none elsewhere. `None` after an MPI
+    /// error, or if they are not there within `patience`.
+    pub fn end(mut self, patience: Option<Duration>) -> Option<Vec<[u8; N]>> {
+        if self.code != 0 || !wait::<A>(&mut self.request, patience) {
+            return None;
+        }
+        // SAFETY: both come from a box; the request is done, so that nobody else has them.
+        unsafe {
+            drop(Box::from_raw(self.mine));
+            Some(Box::from_raw(self.all).into_vec())
+        }
+    }
+}
