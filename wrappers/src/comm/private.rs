@@ -3,12 +3,15 @@
 //! Everything here is collective: all processes call it in the same order, whatever went wrong for
 //! one of them before; a process without data passes an empty slice.
 
+use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::request::{PendingGather, wait};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use crate::sys::memory;
 use libc::c_int;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
 /// Largest single message, well below what an `int` count can say.
@@ -155,6 +158,14 @@ impl<A: Abi> PrivateComm<A> {
             data[..start.len()].copy_from_slice(start);
         }
         data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.broadcast_fixed(chunk))
+    }
+
+    /// Gives everybody a value of rank 0; `None` after an MPI error, or if rank 0 has none. What the
+    /// others pass is not looked at.
+    pub fn broadcast_value<T: Serialize + DeserializeOwned>(&self, value: Option<&T>) -> Option<T> {
+        let mut bytes = value.and_then(encoding::encode).unwrap_or_default();
+        let arrived = self.broadcast(&mut bytes);
+        encoding::decode(&bytes).filter(|_| arrived)
     }
 
     /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other

@@ -13,7 +13,8 @@ use crate::entry::slots;
 use crate::job::agreement::Agreement;
 use crate::job::keeper;
 use crate::job::launcher_rank;
-use crate::job::places::{self, Nodes, Places};
+use crate::job::locate::{Step, locate};
+use crate::job::places::{Location, Locations, Places};
 use crate::job::plan::{self, Mode};
 use crate::job::start::{self, PATIENCE_AT_END};
 use crate::mpi::abi::Abi;
@@ -79,25 +80,7 @@ type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
 /// after constructors that gave new ranks, its time in MPI, and the orders that it found for topologies.
-type Sent = (Option<places::Spot>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
-
-/// What rank 0 tells the others when it has their rows.
-#[derive(Debug, Clone, Copy)]
-enum News {
-    /// The files with the counters have to stay.
-    NotStored,
-    /// They are not needed any more.
-    Stored,
-    /// The places inside nodes are to be found together first; then there are other news.
-    LookRound,
-}
-
-/// Finds the places together, when rank 0 knows who is on which node.
-fn look_round<A: Abi>(private: &PrivateComm<A>, nodes: Option<Nodes>) -> Option<Places> {
-    let mut bytes = nodes.and_then(|nodes| encoding::encode(&nodes)).unwrap_or_default();
-    let told = private.broadcast(&mut bytes);
-    places::look_round(private, &encoding::decode(&bytes).filter(|_| told)?)
-}
+type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
 
 /// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
 /// nothing without a job.
@@ -144,29 +127,29 @@ pub fn finish<A: Abi>() -> Option<()> {
     communicators::stop();
 
     // Where the processes are is known already in a launch that reordered.
-    let spot = (job.plan.mode != Mode::Reorder).then(places::Spot::mine);
-    let placeless = spot.is_some();
+    let location = (job.plan.mode != Mode::Reorder).then(Location::mine);
+    let placeless = location.is_some();
     let found = guarded(|| Some(reorder::earlier::take())).unwrap_or_default();
-    let mine = encoding::encode(&(spot, rows, statements, in_mpi, found)).unwrap_or_default();
+    let mine = encoding::encode(&(location, rows, statements, in_mpi, found)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
-    let mut spots = places::Spots::default();
+    let mut locations = Locations::default();
     let mut tallies = Tallies::default();
     let mut in_mpi = time::Gathered::default();
     let mut constructed = Vec::new();
     let whole = private.gather_each(&mine, |process, bytes| {
-        let (spot, rows, measured) = match guarded(|| encoding::decode::<Sent>(bytes)) {
-            Some((spot, rows, statements, measured, found)) => {
+        let (location, rows, measured) = match guarded(|| encoding::decode::<Sent>(bytes)) {
+            Some((location, rows, statements, measured, found)) => {
                 tallies.add(&statements);
                 guarded(|| {
                     reorder::earlier::add(&mut constructed, found, task_of_process.len());
                     Some(())
                 });
-                (spot, Some(rows), measured)
+                (location, Some(rows), measured)
             }
             None => (None, None, None),
         };
-        spots.add(spot.unwrap_or_default());
+        locations.add(location.unwrap_or_default());
         in_mpi.add(measured);
         let added = guarded(|| {
             let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
@@ -175,36 +158,33 @@ pub fn finish<A: Abi>() -> Option<()> {
         });
         collected.incomplete |= added.is_none();
     });
-    let mut news = [News::NotStored as u8];
-    if private.rank == 0 && placeless && whole {
-        let nodes = spots.nodes();
-        job.places = if nodes.need_topology() {
-            news = [News::LookRound as u8];
-            private.broadcast_fixed(&mut news);
-            look_round(&private, Some(nodes))
-        } else {
-            guarded(|| Some(spots.places()))
-        };
-    }
-    // The counters of all stay on disk until rank 0 has them.
-    if let Some(keeper) = job.keeper.take() {
+    // Keeps the record, once; whether the counters of all are in the store.
+    let places = &mut job.places;
+    let mut unkept = job.keeper.take().map(|keeper| (keeper, collected, constructed));
+    let mut keep = |found: Option<Places>| {
+        let Some((keeper, mut collected, constructed)) = unkept.take() else { return false };
         collected.incomplete |= !whole;
-        news = [if collected.incomplete { News::NotStored } else { News::Stored } as u8];
+        let stored = !collected.incomplete;
         guarded(|| {
             keeper.forget_flushed(job.plan.job.id);
             keeper.judge(&tallies, private.size);
             let measured =
                 keeper::Measured { collected, wall, in_mpi: in_mpi.result(), constructed };
-            keeper.keep(&job.plan, job.places.take(), measured);
+            keeper.keep(&job.plan, found.or_else(|| places.take()), measured);
             Some(())
         });
-    }
-    let mut told = private.broadcast_fixed(&mut news);
-    if private.rank != 0 && told && news == [News::LookRound as u8] {
-        look_round(&private, None);
-        told = private.broadcast_fixed(&mut news);
-    }
-    if told && news == [News::Stored as u8] {
+        stored
+    };
+    let first = (private.rank == 0).then(|| {
+        if placeless && whole { Step::of(&locations, &mut keep) } else { Step::Answer(keep(None)) }
+    });
+    let stored = private
+        .broadcast_value(first.as_ref())
+        .and_then(|step| locate(&private, step, first.is_some().then_some(&mut keep)));
+    // The record does not depend on whether the others hear of it.
+    keep(None);
+    // The counters of all stay on disk until rank 0 has them.
+    if stored == Some(true) {
         crate::job::spill::finish();
     }
     // While it is freed the callbacks of its attributes still see it as the world.

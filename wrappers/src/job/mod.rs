@@ -6,6 +6,7 @@ pub mod flush;
 pub mod given;
 pub mod keeper;
 pub mod launcher_rank;
+pub mod locate;
 pub mod past;
 pub mod places;
 pub mod plan;

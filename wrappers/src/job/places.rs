@@ -1,10 +1,12 @@
 //! Where the job's processes are: which share a node, and where inside it each may run
 //! (its binding, looked up in the node's hwloc topology by one process per node).
+//!
+//! A process knows its [`Location`]. Those of all processes, the [`Locations`], tell who shares a node
+//! ([`Nodes`]). The paths inside nodes make them [`Places`]. How the processes exchange all this is in
+//! [`locate`](super::locate).
 
-use crate::comm::encoding;
-use crate::comm::private::PrivateComm;
-use crate::mpi::abi::Abi;
-use rw::topology::{CpuSet, Machine, common_levels, costs, extend_path};
+use crate::sys::node;
+use rw::topology::{CpuSet, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -18,18 +20,39 @@ pub struct Places {
     pub level_costs: Vec<u64>,
 }
 
-/// What a leader says of its node.
+/// What the first process of a node found out about it.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Node {
+pub struct Node {
     name: String,
+    /// Names of the levels inside it.
     levels: Vec<String>,
     /// Launcher rank and path of every process of the node.
     paths: Vec<(u32, Vec<u32>)>,
 }
 
+impl Node {
+    /// This node, all of whose `processes` may run on the same PUs: nothing below the node tells them
+    /// apart.
+    pub fn undivided(processes: &[u32]) -> Node {
+        let paths = processes.iter().map(|&rank| (rank, Vec::new())).collect();
+        Node { name: node::host_name(), levels: Vec::new(), paths }
+    }
+
+    /// This node, given launcher rank and affinity mask of each of its processes.
+    pub fn divided(processes: &[(u32, Vec<u64>)]) -> Node {
+        let machine = node::machine();
+        let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
+        Node {
+            name: node::host_name(),
+            levels: machine.level_names().to_vec(),
+            paths: processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
+        }
+    }
+}
+
 /// What a process knows of its place without asking anybody.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct Location {
     /// A number that the processes of a node have in common, and no others.
     node: u64,
     /// A number for the PUs it may run on.
@@ -37,42 +60,46 @@ pub struct Spot {
     name: String,
 }
 
-/// Bytes of a spot where all are of one length: two numbers, and the longest name of a node.
-pub const SPOT: usize = 16 + 64;
+/// Bytes of a location where all are of one length: two numbers, and the longest name of a node.
+pub const LOCATION_BYTES: usize = 16 + 64;
 
-impl Spot {
+impl Location {
     /// This process's own.
-    pub fn mine() -> Spot {
-        Spot {
-            node: node_identity(),
-            pus: hash_of(affinity().into_iter().flat_map(u64::to_le_bytes)),
-            name: host_name(),
+    pub fn mine() -> Location {
+        Location {
+            node: node::identity(),
+            pus: node::hash_of(node::affinity().into_iter().flat_map(u64::to_le_bytes)),
+            name: node::host_name(),
         }
     }
 
-    /// As many bytes for every spot.
-    pub fn to_bytes(&self) -> [u8; SPOT] {
-        let mut bytes = [0; SPOT];
+    /// As many bytes for every location.
+    pub fn to_bytes(&self) -> [u8; LOCATION_BYTES] {
+        let mut bytes = [0; LOCATION_BYTES];
         bytes[..8].copy_from_slice(&self.node.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.pus.to_le_bytes());
-        let name = &self.name.as_bytes()[..self.name.len().min(SPOT - 16)];
+        let name = &self.name.as_bytes()[..self.name.len().min(LOCATION_BYTES - 16)];
         bytes[16..16 + name.len()].copy_from_slice(name);
         bytes
     }
 
     /// What [`Self::to_bytes`] made of one.
-    fn from_bytes(bytes: &[u8; SPOT]) -> Spot {
+    fn from_bytes(bytes: &[u8; LOCATION_BYTES]) -> Location {
         let number = |at: usize| {
             bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
         };
         let name = bytes[16..].split(|&byte| byte == 0).next().unwrap_or_default();
-        Spot { node: number(0), pus: number(8), name: String::from_utf8_lossy(name).into_owned() }
+        Location {
+            node: number(0),
+            pus: number(8),
+            name: String::from_utf8_lossy(name).into_owned(),
+        }
     }
 }
 
-/// The spots of all processes, seen one after the other by rank.
+/// The locations of all processes, seen one after the other by rank.
 #[derive(Debug, Default)]
-pub struct Spots {
+pub struct Locations {
     /// Node and PUs.
     all: Vec<[u64; 2]>,
     /// Names of the nodes by first appearance.
@@ -80,26 +107,20 @@ pub struct Spots {
     known: HashSet<u64>,
 }
 
-impl Spots {
-    /// The next process's spot.
-    pub fn add(&mut self, spot: Spot) {
-        self.all.push([spot.node, spot.pus]);
-        if self.known.insert(spot.node) {
-            self.names.push(spot.name);
+impl Locations {
+    /// The next process's location.
+    pub fn add(&mut self, location: Location) {
+        self.all.push([location.node, location.pus]);
+        if self.known.insert(location.node) {
+            self.names.push(location.name);
         }
     }
 
-    /// Brings everybody's spot to rank 0, whose answer is not empty; collective over `job`. `None`
-    /// after an MPI error.
-    pub fn gather<A: Abi>(job: &PrivateComm<A>) -> Option<Spots> {
-        Some(Spots::from_bytes(&job.gather(Spot::mine().to_bytes())?))
-    }
-
-    /// From every process's [`Spot::to_bytes`].
-    pub fn from_bytes(all: &[[u8; SPOT]]) -> Spots {
-        let mut spots = Spots::default();
-        all.iter().for_each(|bytes| spots.add(Spot::from_bytes(bytes)));
-        spots
+    /// From every process's [`Location::to_bytes`].
+    pub fn from_bytes(all: &[[u8; LOCATION_BYTES]]) -> Locations {
+        let mut locations = Locations::default();
+        all.iter().for_each(|bytes| locations.add(Location::from_bytes(bytes)));
+        locations
     }
 
     /// Who is on which node.
@@ -113,49 +134,6 @@ impl Spots {
         let described: Vec<Node> = self.names.iter().map(named).collect();
         assemble(&self.nodes(), &described)
     }
-}
-
-/// Finds the places, given who is on which node; collective over `job`. On rank 0 the places, elsewhere
-/// `None`.
-///
-/// A word from the first process of each node to rank 0, for which only where processes are bound to
-/// different PUs it asks the others of its node.
-pub fn look_round<A: Abi>(job: &PrivateComm<A>, nodes: &Nodes) -> Option<Places> {
-    let affinity = affinity();
-    let own = nodes.of_process.get(job.rank).copied()?;
-    let members = nodes.members(own);
-    let first = *members.first()?;
-    let bound = nodes.differs[own as usize];
-    let mut mine = Vec::new();
-    for word in &affinity {
-        mine.extend_from_slice(&word.to_le_bytes());
-    }
-    if first != job.rank as u32 {
-        if bound {
-            job.send_short(first, &mine);
-        }
-        return None;
-    }
-    let node = inside(job, &members, bound, affinity);
-    if job.rank != 0 {
-        job.send(0, &encoding::encode(&node).unwrap_or_default());
-        return None;
-    }
-    let mut described = vec![node];
-    for &leader in nodes.first.get(1..)? {
-        let bytes = job.receive(leader).unwrap_or_default();
-        described.push(encoding::decode(&bytes).unwrap_or_default());
-    }
-    crate::sys::panic_barrier::guarded(|| Some(assemble(nodes, &described)))
-}
-
-/// True in one process of each node; collective over `job`.
-pub fn leads_node<A: Abi>(job: &PrivateComm<A>) -> bool {
-    let first = Spots::gather(job).map(|spots| spots.nodes().first).unwrap_or_default();
-    let mut bytes = encoding::encode(&first).unwrap_or_default();
-    let told = job.broadcast(&mut bytes);
-    let first = encoding::decode::<Vec<u32>>(&bytes).filter(|_| told).unwrap_or_default();
-    first.is_empty() || first.contains(&(job.rank as u32))
 }
 
 /// Who is on which node. Nodes are numbered by first appearance.
@@ -173,7 +151,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Whether the places inside nodes can only be told by [`look_round`].
+    /// Whether places inside nodes matter: only then are they looked up.
     pub fn need_topology(&self) -> bool {
         self.differs.contains(&true)
     }
@@ -194,100 +172,26 @@ impl Nodes {
         nodes
     }
 
+    /// The first process of each node.
+    pub fn first(&self) -> &[u32] {
+        &self.first
+    }
+
+    /// The processes of the node that `process` runs on, ascending, and whether they may run on
+    /// different PUs.
+    pub fn around(&self, process: usize) -> Option<(Vec<u32>, bool)> {
+        let node = *self.of_process.get(process)?;
+        Some((self.members(node), *self.differs.get(node as usize)?))
+    }
+
     /// The processes of a node, ascending.
     fn members(&self, node: u32) -> Vec<u32> {
         (0u32..).zip(&self.of_process).filter(|&(_, &n)| n == node).map(|(rank, _)| rank).collect()
     }
 }
 
-/// FNV-1a, 64 bits.
-fn hash_of(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// A number that the processes of a node have in common, and no others.
-pub fn node_identity() -> u64 {
-    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let name = host_name();
-    hash_of(boot.into_iter().chain(*b"/").chain(name.bytes()))
-}
-
-/// What the first process of a node finds out about it and its `members`.
-fn inside<A: Abi>(job: &PrivateComm<A>, members: &[u32], bound: bool, affinity: Vec<u64>) -> Node {
-    if !bound {
-        // All may run on the same PUs: nothing below the node tells them apart.
-        let paths = members.iter().map(|&rank| (rank, Vec::new())).collect();
-        return Node { name: host_name(), levels: Vec::new(), paths };
-    }
-    let words = |bytes: &[u8]| -> Vec<u64> {
-        let mut words: Vec<u64> =
-            bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_le_bytes)).collect();
-        while words.last() == Some(&0) {
-            words.pop();
-        }
-        words
-    };
-    let mut processes = vec![(job.rank as u32, affinity)];
-    let mut buffer = vec![0u8; MOST_AFFINITY];
-    for &rank in members.get(1..).unwrap_or_default() {
-        let bytes = job.receive_short(rank, &mut buffer).unwrap_or_default();
-        processes.push((rank, words(bytes)));
-    }
-    crate::sys::panic_barrier::guarded(|| Some(describe(&processes))).unwrap_or_default()
-}
-
-fn describe(processes: &[(u32, Vec<u64>)]) -> Node {
-    let machine = machine();
-    let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
-    Node {
-        name: host_name(),
-        levels: machine.level_names().to_vec(),
-        paths: processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
-    }
-}
-
-/// This node's topology: hwloc's if its library is there, else what /sys says, else one level.
-fn machine() -> Machine {
-    crate::sys::hwloc::export_xml()
-        .and_then(|xml| Machine::from_hwloc_xml(&xml).ok())
-        .or_else(|| Machine::from_sysfs(std::path::Path::new("/sys")).ok())
-        .unwrap_or_else(Machine::single)
-}
-
-/// Bytes of the longest mask of PUs.
-const MOST_AFFINITY: usize = 8 * 1024;
-
-/// The PUs this process may run on, as a bit mask.
-fn affinity() -> Vec<u64> {
-    for words in [16usize, 128, MOST_AFFINITY / 8] {
-        let mut mask = vec![0u64; words];
-        // SAFETY: a buffer of this many bytes; the raw call returns how many were written.
-        let written =
-            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words * 8, mask.as_mut_ptr()) };
-        if written > 0 {
-            mask.truncate((written as usize).div_ceil(8));
-            while mask.last() == Some(&0) {
-                mask.pop();
-            }
-            return mask;
-        }
-    }
-    Vec::new()
-}
-
-/// Name of this node.
-pub fn host_name() -> String {
-    let mut name = [0u8; 256];
-    // SAFETY: a buffer of this length; the last byte stays zero.
-    let code = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-    let end = name.iter().position(|&b| b == 0).unwrap_or(0);
-    if code == 0 { String::from_utf8_lossy(&name[..end]).into_owned() } else { String::new() }
-}
-
 /// Gives all processes paths over the same levels; `described` is what is known of each node.
-fn assemble(nodes: &Nodes, described: &[Node]) -> Places {
+pub fn assemble(nodes: &Nodes, described: &[Node]) -> Places {
     let mut places = Places {
         node_of_process: nodes.of_process.clone(),
         node_names: described.iter().map(|node| node.name.clone()).collect(),
@@ -343,18 +247,18 @@ mod tests {
         assert!(places.place_of_process.iter().all(|path| path.len() == levels));
     }
 
-    fn spot(node: u64, pus: u64) -> Spot {
-        Spot { node, pus, name: format!("node{node}") }
+    fn location(node: u64, pus: u64) -> Location {
+        Location { node, pus, name: format!("node{node}") }
     }
 
     #[test]
-    fn spots_tell_the_nodes_of_processes_that_are_not_bound() {
-        let mut spots = Spots::default();
-        for spot in [spot(7, 3), spot(5, 15), spot(7, 3), spot(5, 15)] {
-            spots.add(spot);
+    fn locations_tell_the_nodes_of_processes_that_are_not_bound() {
+        let mut locations = Locations::default();
+        for location in [location(7, 3), location(5, 15), location(7, 3), location(5, 15)] {
+            locations.add(location);
         }
-        assert!(!spots.nodes().need_topology(), "nodes may differ");
-        let places = spots.places();
+        assert!(!locations.nodes().need_topology(), "nodes may differ");
+        let places = locations.places();
         assert_eq!(places.node_of_process, [0, 1, 0, 1]);
         assert_eq!(places.node_names, ["node7", "node5"]);
         assert_eq!(places.level_names, ["node"]);
@@ -362,22 +266,23 @@ mod tests {
     }
 
     #[test]
-    fn spots_pass_through_bytes() {
+    fn locations_pass_through_bytes() {
         for name in ["", "n7", &"x".repeat(64)] {
-            let spot = Spot { node: 0x0102_0304_0506_0708, pus: u64::MAX - 5, name: name.into() };
-            assert_eq!(Spot::from_bytes(&spot.to_bytes()), spot);
+            let location =
+                Location { node: 0x0102_0304_0506_0708, pus: u64::MAX - 5, name: name.into() };
+            assert_eq!(Location::from_bytes(&location.to_bytes()), location);
         }
-        let long = Spot { name: "y".repeat(99), ..Spot::default() };
-        assert_eq!(Spot::from_bytes(&long.to_bytes()).name, "y".repeat(64));
-        assert_ne!(Spot::mine(), Spot::default());
+        let long = Location { name: "y".repeat(99), ..Location::default() };
+        assert_eq!(Location::from_bytes(&long.to_bytes()).name, "y".repeat(64));
+        assert_ne!(Location::mine(), Location::default());
     }
 
     #[test]
-    fn spots_of_bound_processes_need_the_topology() {
-        let mut spots = Spots::default();
-        spots.add(spot(7, 1));
-        assert!(!spots.nodes().need_topology());
-        spots.add(spot(7, 2));
-        assert!(spots.nodes().need_topology());
+    fn locations_of_bound_processes_need_the_topology() {
+        let mut locations = Locations::default();
+        locations.add(location(7, 1));
+        assert!(!locations.nodes().need_topology());
+        locations.add(location(7, 2));
+        assert!(locations.nodes().need_topology());
     }
 }

@@ -5,10 +5,10 @@
 //! processes (not the nodes' names, so that another allocation of the same shape counts as the same),
 //! and the options. Rank 0 looks a kept order up and keeps a new one; the others only hear the result.
 
-use crate::comm::encoding;
 use crate::comm::private::PrivateComm;
 use crate::job::keeper::Keeper;
-use crate::job::places::{self, Nodes, Places, Spots};
+use crate::job::locate::{Step, locate};
+use crate::job::places::{Locations, Places};
 use crate::job::shared_search::{self, Call};
 use crate::mpi::abi::Abi;
 use crate::sys::message;
@@ -49,15 +49,11 @@ pub struct Question {
     pub key: String,
 }
 
-/// What rank 0 tells the others.
+/// What rank 0 tells the others once it knows where they are.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Word {
     /// Process of each task; empty to leave all as they are.
     Order(Vec<u32>),
-    /// Say where you are.
-    Where,
-    /// Find out with the others of your node where all of you are in it.
-    LookRound(Nodes),
     /// Help to find an order.
     Search(Call),
 }
@@ -93,13 +89,14 @@ impl<'a> Leader<'a> {
         Leader { keeper, settings, clock, places: None, shared: None }
     }
 
-    /// The first word, given what the processes know of their places.
-    pub fn word(&mut self, spots: &Spots) -> Word {
-        let nodes = spots.nodes();
-        if nodes.need_topology() {
-            return Word::LookRound(nodes);
-        }
-        self.places = guarded(|| Some(spots.places()));
+    /// The first step, given what the processes know of their places.
+    pub fn first(&mut self, locations: &Locations) -> Step<Word> {
+        Step::of(locations, |places| self.answer(places))
+    }
+
+    /// What to do, given where the processes are.
+    fn answer(&mut self, places: Option<Places>) -> Word {
+        self.places = places;
         self.clock.step("places");
         self.decide()
     }
@@ -134,46 +131,27 @@ impl<'a> Leader<'a> {
 }
 
 /// The process of each task in this launch; empty to leave all as they are. Collective over `job`,
-/// whose processes have heard the first `word`.
-pub fn find<A: Abi>(job: &PrivateComm<A>, word: Word, mut leader: Option<&mut Leader>) -> Vec<u32> {
-    let mut word = word;
-    // Each kind of word comes once at most, an order last.
-    for _ in 0..4 {
-        let next = match word {
-            Word::Order(order) => return order,
-            Word::Where => {
-                let spots = Spots::gather(job);
-                leader.as_mut().and_then(|leader| {
-                    guarded(|| match spots {
-                        Some(spots) => Some(leader.word(&spots)),
-                        None => Some(leader.decide()),
-                    })
-                })
-            }
-            Word::LookRound(nodes) => {
-                let places = places::look_round(job, &nodes);
-                leader.as_mut().map(|leader| {
-                    leader.places = places;
-                    leader.clock.step("places");
-                    leader.decide()
-                })
-            }
-            Word::Search(call) => match leader.as_mut() {
-                Some(leader) => Some(Word::Order(leader.lead(job))),
+/// whose processes have heard the first `step`.
+pub fn find<A: Abi>(
+    job: &PrivateComm<A>,
+    step: Step<Word>,
+    mut leader: Option<&mut Leader>,
+) -> Vec<u32> {
+    let answer = leader.as_mut().map(|leader| |places| leader.answer(places));
+    match locate(job, step, answer) {
+        Some(Word::Order(order)) => order,
+        Some(Word::Search(call)) => {
+            let order = match leader {
+                Some(leader) => Some(leader.lead(job)),
                 None => {
                     shared_search::help(job, &call);
                     None
                 }
-            },
-        };
-        let mut bytes = next.and_then(|word| encoding::encode(&word)).unwrap_or_default();
-        let told = job.broadcast(&mut bytes);
-        match encoding::decode(&bytes).filter(|_| told) {
-            Some(next) => word = next,
-            None => return Vec::new(),
+            };
+            job.broadcast_value(order.as_ref()).unwrap_or_default()
         }
+        None => Vec::new(),
     }
-    Vec::new()
 }
 
 /// Looks for a kept order, or searches, or finds that others are needed for that.

@@ -30,7 +30,7 @@ pub fn start(
         task: plan.task_of_process(size).get(rank).copied()? as u32,
         process: rank as u32,
         pid: std::process::id(),
-        host: crate::job::places::host_name(),
+        host: crate::sys::node::host_name(),
         order,
     };
     let asked = settings.spill.directory();

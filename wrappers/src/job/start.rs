@@ -5,7 +5,6 @@
 //! job do not have the library, the first step finds out in bounded time and everybody carries on
 //! without it.
 
-use crate::comm::encoding;
 use crate::comm::handle::PendingDuplicate;
 use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
@@ -15,7 +14,8 @@ use crate::job::agreement::Agreement;
 use crate::job::finish;
 use crate::job::keeper::Keeper;
 use crate::job::launcher_rank;
-use crate::job::places::{self, Places, SPOT, Spot, Spots};
+use crate::job::locate::{self, Step};
+use crate::job::places::{LOCATION_BYTES, Location, Locations, Places};
 use crate::job::plan::{self, Plan};
 use crate::job::search::{self, Leader, Word};
 use crate::job::stdin;
@@ -217,14 +217,15 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     // Along with the first step, because every step costs a turn of all processes where these outnumber
     // the processors.
     let ahead = session_rank.is_none() && size <= AHEAD;
-    let mine = ahead.then(|| Spot::mine().to_bytes());
-    let spots = mine.map(|mine| PendingGather::<A, SPOT>::begin(all, rank, size, mine));
+    let mine = ahead.then(|| Location::mine().to_bytes());
+    let locations =
+        mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(all, rank, size, mine));
     let agreed = Agreement::reach::<A>(all, off, PATIENCE);
-    let spots = agreed.as_ref().zip(spots).and_then(|(agreed, spots)| {
+    let locations = agreed.as_ref().zip(locations).and_then(|(agreed, locations)| {
         // Who came late may be alone.
-        spots.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Spots::from_bytes(&all))
+        locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
-    let spots = spots.filter(|_| !injection::asks_again());
+    let locations = locations.filter(|_| !injection::asks_again());
     let Some(agreed) = agreed else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
@@ -255,9 +256,12 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     }
     clock.step("plan");
     let mut leader = keeper.as_mut().map(|keeper| Leader::new(keeper, settings, &mut clock));
-    let mut word = Word::Where;
-    if let (plan::Mode::Reorder, Some(leader), Some(spots)) = (plan.mode, leader.as_mut(), &spots) {
-        word = guarded(|| Some(leader.word(spots))).unwrap_or(Word::Order(Vec::new()));
+    let mut step = Step::Gather;
+    if let (plan::Mode::Reorder, Some(leader), Some(locations)) =
+        (plan.mode, leader.as_mut(), &locations)
+    {
+        let first = guarded(|| Some(leader.first(locations)));
+        step = first.unwrap_or(Step::Answer(Word::Order(Vec::new())));
     }
     let comm = match (own, session_rank) {
         (Some(own), _) => own.end()?,
@@ -272,10 +276,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     if let Some(leader) = &mut leader {
         leader.clock.step("own communicator");
     }
-    let mut bytes = encoding::encode(&(plan, word)).unwrap_or_default();
-    let told = job.broadcast(&mut bytes);
-    let heard = encoding::decode::<(Plan, Word)>(&bytes).filter(|_| told);
-    let (mut plan, word) = heard.unwrap_or((Plan::default(), Word::Where));
+    let heard = job.broadcast_value(Some(&(plan, step)));
+    let (mut plan, step) = heard.unwrap_or((Plan::default(), Step::Gather));
     if plan.mode == plan::Mode::Off {
         job.free();
         return None;
@@ -290,7 +292,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     };
     reorder::begin(facts, plan.asked);
     if plan.mode == plan::Mode::Reorder {
-        plan.process_of_task = search::find(&job, word, leader.as_mut());
+        plan.process_of_task = search::find(&job, step, leader.as_mut());
     }
     let places = leader.and_then(|leader| leader.places);
     clock.step("telling it");
@@ -300,7 +302,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     plan.job.model = config::model().name().into();
     let order = keeper.as_ref().map(|keeper| keeper.order(&plan, places.as_ref()));
     // Collective, and needed only for regular flushes.
-    let leads = plan.flush.is_some() && places::leads_node(&job);
+    let leads = plan.flush.is_some() && locate::leads_node(&job);
     guarded(|| crate::job::spill::start(settings, &plan, job.rank, job.size, order, leads));
     if sessions {
         world::set_base::<A>(Some(comm));

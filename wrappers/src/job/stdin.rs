@@ -10,9 +10,9 @@
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;
-use crate::job::places;
 use crate::mpi::abi::Abi;
 use crate::sys::message;
+use crate::sys::node;
 use libc::c_int;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -131,7 +131,7 @@ impl Waiting {
         let remote =
             TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0))).ok();
         let port = remote.as_ref().and_then(|l| l.local_addr().ok()).map_or(0, |a| a.port());
-        let (node, addresses) = (places::node_identity(), addresses());
+        let (node, addresses) = (node::identity(), addresses());
         Some(Waiting { offer: Offer { node, secret, port, addresses }, local, remote })
     }
 
@@ -169,7 +169,7 @@ enum Given {
 
 /// Reaches the process of `offer`.
 fn give(offer: &Offer) -> Option<Given> {
-    if offer.node == places::node_identity()
+    if offer.node == node::identity()
         && let Some(stream) = give_locally(offer)
     {
         return Some(Given::Descriptor(stream));

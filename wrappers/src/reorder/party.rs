@@ -8,8 +8,8 @@ use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
-use crate::job::places::{self, Places, Spot, Spots};
-use crate::job::search::Word;
+use crate::job::locate::{Step, locate};
+use crate::job::places::{Location, Locations, Places};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::config;
 use crate::mpi::pmpi::pmpi;
@@ -186,20 +186,21 @@ impl<A: Abi> Met<A> {
             },
         };
         let find = party.facts.how == How::Map && settings.topology.is_none();
-        let spot = find.then(Spot::mine);
-        let mine = encoding::encode(&(report, spot)).unwrap_or_default();
+        let location = find.then(Location::mine);
+        let mine = encoding::encode(&(report, location)).unwrap_or_default();
         let mut reports = Vec::new();
-        let mut spots = Spots::default();
+        let mut locations = Locations::default();
         let whole = private.gather_each(&mine, |_, bytes| {
-            if let Some((report, spot)) = encoding::decode::<(Report, Option<Spot>)>(bytes) {
+            if let Some((report, location)) = encoding::decode::<(Report, Option<Location>)>(bytes)
+            {
                 reports.push(report);
-                spots.add(spot.unwrap_or_default());
+                locations.add(location.unwrap_or_default());
             }
         });
-        let decide = |places: Option<&Places>| {
+        let mut decide = |places: Option<Places>| {
             let order = guarded(|| {
                 let grid = grid.clone();
-                let facts = party.facts;
+                let (facts, places) = (party.facts, places.as_ref());
                 let answer =
                     decision::order(facts, settings, &reports, weights, vertices, places, grid);
                 let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
@@ -211,40 +212,21 @@ impl<A: Abi> Met<A> {
                 }
                 order
             });
-            Word::Order(order.unwrap_or_default())
+            order.unwrap_or_default()
         };
-        let mut word = Word::Order(Vec::new());
-        if private.rank == 0 && whole && reports.len() == private.size {
-            // Whether the places are to be found: the first one's word counts.
-            let nodes = spots.nodes();
-            word = if find && nodes.need_topology() {
-                Word::LookRound(nodes)
-            } else {
-                let places = if find { guarded(|| Some(spots.places())) } else { None };
-                decide(places.as_ref())
-            };
-        }
-        let mut heard = self.hear(word);
-        if let Some(Word::LookRound(nodes)) = heard {
-            let places = places::look_round(private, &nodes);
-            // What the others would say is not heard.
-            let first = private.rank == 0;
-            heard = self.hear(if first { decide(places.as_ref()) } else { Word::Where });
-        }
-        let order = match heard {
-            Some(Word::Order(order)) => order,
-            _ => Vec::new(),
-        };
+        let leads = private.rank == 0;
+        let first = leads.then(|| match whole && reports.len() == private.size {
+            true if find => Step::of(&locations, &mut decide),
+            true => Step::Answer(decide(None)),
+            false => Step::Answer(Vec::new()),
+        });
+        let order = private
+            .broadcast_value(first.as_ref())
+            .and_then(|step| locate(private, step, leads.then_some(&mut decide)))
+            .unwrap_or_default();
         let good = order.len() == private.size && is_permutation(&order);
         let changes = good && (0u32..).zip(&order).any(|(i, &p)| i != p);
         self.unanimous(changes).then(|| order.into())
-    }
-
-    /// The `word` of rank 0, on all; `None` after an MPI error.
-    fn hear(&self, word: Word) -> Option<Word> {
-        let mut bytes = encoding::encode(&word).unwrap_or_default();
-        let told = self.private.broadcast(&mut bytes);
-        encoding::decode(&bytes).filter(|_| told)
     }
 
     /// What this process sent so far to the others, by rank.

@@ -6,6 +6,7 @@ pub mod hwloc;
 pub mod injection;
 pub mod memory;
 pub mod message;
+pub mod node;
 pub mod panic_barrier;
 pub mod signal;
 pub mod step_timer;

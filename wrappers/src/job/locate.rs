@@ -1,0 +1,128 @@
+//! The handshake that tells rank 0 where the processes are, and everybody what rank 0 made of it.
+//!
+//! Steps are taken by all processes of a communicator together, and only as many as are needed: rank 0
+//! answers at once where the processes of a node may all run on the same PUs. Only where their bindings
+//! differ do the processes of each node look their places up first. The start of a job, its end and the
+//! constructors of topologies all use it.
+
+use crate::comm::encoding;
+use crate::comm::private::PrivateComm;
+use crate::job::places::{Location, Locations, Node, Nodes, Places, assemble};
+use crate::mpi::abi::Abi;
+use crate::sys::node;
+use crate::sys::panic_barrier::guarded;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What all processes do next, as rank 0 says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Step<T> {
+    /// Everybody says where it is.
+    Gather,
+    /// The processes of each node find out where inside it they are.
+    LookInside(Nodes),
+    /// Rank 0 has its answer.
+    Answer(T),
+}
+
+impl<T> Step<T> {
+    /// On rank 0, which has everybody's location: its answer, unless it needs the places inside nodes
+    /// for it.
+    pub fn of(locations: &Locations, answer: impl FnOnce(Option<Places>) -> T) -> Step<T> {
+        let nodes = locations.nodes();
+        if nodes.need_topology() {
+            return Step::LookInside(nodes);
+        }
+        Step::Answer(answer(guarded(|| Some(locations.places()))))
+    }
+}
+
+/// Takes all processes of `comm` from `step`, which they all know, to the answer of rank 0. `answer`,
+/// given on rank 0, makes it of the places, which are `None` if they could not be found. `None` after
+/// an MPI error or if there is no answer. Collective.
+pub fn locate<A: Abi, T: Serialize + DeserializeOwned>(
+    comm: &PrivateComm<A>,
+    mut step: Step<T>,
+    mut answer: Option<impl FnMut(Option<Places>) -> T>,
+) -> Option<T> {
+    loop {
+        let next = match step {
+            Step::Answer(answer) => return Some(answer),
+            Step::Gather => {
+                let locations = gather(comm);
+                answer.as_mut().and_then(|answer| {
+                    guarded(|| match &locations {
+                        Some(locations) => Some(Step::of(locations, answer)),
+                        None => Some(Step::Answer(answer(None))),
+                    })
+                })
+            }
+            Step::LookInside(nodes) => {
+                let places = look_inside(comm, &nodes);
+                answer.as_mut().and_then(|a| guarded(|| Some(Step::Answer(a(places)))))
+            }
+        };
+        step = comm.broadcast_value(next.as_ref())?;
+    }
+}
+
+/// Brings everybody's location to rank 0, whose answer is not empty; collective. `None` after an MPI
+/// error.
+fn gather<A: Abi>(comm: &PrivateComm<A>) -> Option<Locations> {
+    Some(Locations::from_bytes(&comm.gather(Location::mine().to_bytes())?))
+}
+
+/// Finds the places, given who is on which node; collective. On rank 0 the places, elsewhere `None`.
+///
+/// One message from the first process of each node to rank 0. Only where processes are bound to
+/// different PUs, it asks the others of its node first.
+fn look_inside<A: Abi>(comm: &PrivateComm<A>, nodes: &Nodes) -> Option<Places> {
+    let (processes, differ) = nodes.around(comm.rank)?;
+    let affinity = node::affinity();
+    let first = *processes.first()?;
+    if first != comm.rank as u32 {
+        if differ {
+            let bytes: Vec<u8> = affinity.into_iter().flat_map(u64::to_le_bytes).collect();
+            comm.send_short(first, &bytes);
+        }
+        return None;
+    }
+    let node =
+        if differ { divided(comm, &processes, affinity) } else { Node::undivided(&processes) };
+    if comm.rank != 0 {
+        comm.send(0, &encoding::encode(&node).unwrap_or_default());
+        return None;
+    }
+    let mut described = vec![node];
+    for &leader in nodes.first().get(1..)? {
+        let bytes = comm.receive(leader).unwrap_or_default();
+        described.push(encoding::decode(&bytes).unwrap_or_default());
+    }
+    guarded(|| Some(assemble(nodes, &described)))
+}
+
+/// What the first process of a node, with this `affinity`, finds out about it and its `processes`.
+fn divided<A: Abi>(comm: &PrivateComm<A>, processes: &[u32], affinity: Vec<u64>) -> Node {
+    let words = |bytes: &[u8]| -> Vec<u64> {
+        let (words, _) = bytes.as_chunks();
+        let mut words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        words
+    };
+    let mut known = vec![(comm.rank as u32, affinity)];
+    let mut buffer = vec![0u8; node::MOST_AFFINITY];
+    for &rank in processes.get(1..).unwrap_or_default() {
+        let bytes = comm.receive_short(rank, &mut buffer).unwrap_or_default();
+        known.push((rank, words(bytes)));
+    }
+    guarded(|| Some(Node::divided(&known))).unwrap_or_default()
+}
+
+/// True in one process of each node; collective over `comm`.
+pub fn leads_node<A: Abi>(comm: &PrivateComm<A>) -> bool {
+    let first = gather(comm).map(|locations| locations.nodes().first().to_vec());
+    let first = comm.broadcast_value(first.as_ref()).unwrap_or_default();
+    first.is_empty() || first.contains(&(comm.rank as u32))
+}

@@ -1,0 +1,56 @@
+//! The node that this process runs on: its name, the processors this process may use, its topology.
+
+use crate::sys::hwloc;
+use rw::topology::Machine;
+
+/// A number for these bytes (FNV-1a, 64 bits).
+pub fn hash_of(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// A number that the processes of a node have in common, and no others.
+pub fn identity() -> u64 {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let name = host_name();
+    hash_of(boot.into_iter().chain(*b"/").chain(name.bytes()))
+}
+
+/// This node's topology: hwloc's if its library is there, else what /sys says, else one level.
+pub fn machine() -> Machine {
+    hwloc::export_xml()
+        .and_then(|xml| Machine::from_hwloc_xml(&xml).ok())
+        .or_else(|| Machine::from_sysfs(std::path::Path::new("/sys")).ok())
+        .unwrap_or_else(Machine::single)
+}
+
+/// Bytes of the longest mask of PUs.
+pub const MOST_AFFINITY: usize = 8 * 1024;
+
+/// The PUs this process may run on, as a bit mask.
+pub fn affinity() -> Vec<u64> {
+    for words in [16usize, 128, MOST_AFFINITY / 8] {
+        let mut mask = vec![0u64; words];
+        // SAFETY: a buffer of this many bytes; the raw call returns how many were written.
+        let written =
+            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, words * 8, mask.as_mut_ptr()) };
+        if written > 0 {
+            mask.truncate((written as usize).div_ceil(8));
+            while mask.last() == Some(&0) {
+                mask.pop();
+            }
+            return mask;
+        }
+    }
+    Vec::new()
+}
+
+/// Name of this node.
+pub fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: a buffer of this length; the last byte stays zero.
+    let code = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let end = name.iter().position(|&b| b == 0).unwrap_or(0);
+    if code == 0 { String::from_utf8_lossy(&name[..end]).into_owned() } else { String::new() }
+}
