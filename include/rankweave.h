@@ -17,7 +17,7 @@
  *     RANKWEAVE_Move(comm, better, mine, bytes, taken, bytes);      the data follows its rank
  *     ...                                            go on with `taken`, on `better`
  *
- * examples/adaptive-stencil.c is such a program. include/rankweave.f90 is the same for Fortran.
+ * examples/adaptive-stencil is such a program. include/rankweave.f90 is the same for Fortran.
  *
  * Return values, of all functions:
  *   RANKWEAVE_OK            done. rankweave_reorder returns it as well when there was nothing to be

@@ -9,7 +9,7 @@
 //!
 //! * [`Model::Logical`]: what the operation means, without any algorithm (module `logical`).
 //! * [`Model::OpenMpi`]: the fixed decision rules of Open MPI's coll/tuned (4.1 and 5.0), checked
-//!   against the traffic that Open MPI's own monitoring counts (`scripts/bench-collectives`).
+//!   against the traffic that Open MPI's own monitoring counts (`benches/collectives/run`).
 //! * [`Model::Mpich`]: the default selection of MPICH 4, checked against what MPICH hands to its
 //!   network layer (the same script).
 //!

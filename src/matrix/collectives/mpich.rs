@@ -1,5 +1,5 @@
 //! The messages of MPICH 4 with its default selection (`maint/tuning/coll/mpir/generic.json`, the
-//! control variables of `mpivars`). Verified by `scripts/bench-collectives --mpi mpich` against what
+//! control variables of `mpivars`). Verified by `benches/collectives/run --mpi mpich` against what
 //! MPICH 4.0 hands to UCX.
 //!
 //! Limits: with several processes per node MPICH first works inside the nodes for small broadcasts,

@@ -1,5 +1,5 @@
 //! The messages of Open MPI 4.1 and 5.0 with their default collective component, coll/tuned, and its
-//! fixed decision rules; the nonblocking forms are in `nonblocking`. `scripts/bench-collectives`
+//! fixed decision rules; the nonblocking forms are in `nonblocking`. `benches/collectives/run`
 //! finds no difference to Open MPI's own monitoring with 2 to 40 tasks of one node; the rules for
 //! more tasks rest on the published switch points.
 //!

@@ -1,0 +1,131 @@
+"""What is run: programs with their arguments, what they have to send, and where they can run."""
+
+from recording import expected
+
+
+class Case:
+    """One program with arguments.
+
+    matrix: function of np giving the expected matrix, or None; `kind` is the traffic it covers.
+    light: only the launches that matter for this one (the same code paths are covered by others).
+    code: exit code without and with the tool; None if it is only compared.
+    noisy: the launcher comments on the end; of standard output only the program's lines count.
+    needs: further sources to compile, which the program loads.
+    reorders: False where the ranks must be left alone in every launch.
+    fixed: task 0 has to stay with its process (which has the standard input).
+    full_only: takes much time or memory: not in the quick run.
+    stable: the matrix is the same in each run (False where timing decides what is sent).
+    """
+
+    def __init__(self, source, *arguments, matrix=None, kind="p2p", light=False, code=0,
+                 noisy=False, only=None, without=(), stdin=None, variables=None, stable=True,
+                 sizes=(4, 7), records=True, timeout=60,
+                 fixed=False, reorders=True, needs=(), full_only=False):
+        self.source, self.arguments = source, [str(a) for a in arguments]
+        self.matrix, self.kind, self.light, self.code = matrix, kind, light, code
+        self.noisy, self.only, self.without, self.stdin = noisy, only, without, stdin
+        self.variables, self.stable, self.sizes = variables or {}, stable, sizes
+        self.records, self.timeout, self.fixed, self.reorders = records, timeout, fixed, reorders
+        self.needs, self.full_only = needs, full_only
+
+    @property
+    def name(self):
+        return " ".join([self.source.rsplit(".", 1)[0], *self.arguments])
+
+    def runs_on(self, stack):
+        if self.only and stack.name not in self.only:
+            return False
+        return stack.name not in self.without and self.source.rsplit(".", 1)[0] not in stack.unable
+
+
+MPI4 = ("mpich4", "mpich5", "mpich5abi", "openmpi5")
+OPENMPI = ("openmpi4", "openmpi5")
+MPICH_ALL = ("mpich4", "mpich5", "mpich5abi")
+
+
+def cases():
+    found = []
+    ring_modes = ["send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend",
+                  "isend_any", "send_init", "ssend_init", "bsend_init", "sendrecv",
+                  "sendrecv_replace", "mprobe", "probe"]
+    for mode in ring_modes:
+        found.append(Case("ring.c", mode, matrix=expected.ring, light=mode not in ("send", "send_init")))
+    found.append(Case("ring.c", "send_c", matrix=expected.ring, light=True, only=MPICH_ALL))
+    found.append(Case("ring.c", "isendrecv", matrix=expected.ring, light=True, only=MPI4))
+    found.append(Case("ring.c", "psend", light=True, only=MPI4))
+    found.append(Case("ring.c", "isend", 100000, 3, light=True,
+                      matrix=lambda np: expected.ring(np, 100000, 3)))
+    found.append(Case("subcomm.c", matrix=expected.subcomm))
+    found.append(Case("cart.c", 0, matrix=expected.cart))
+    found.append(Case("cart.c", 1, stable=False))
+    found.append(Case("graph.c", 0))
+    found.append(Case("graph.c", 1, stable=False))
+    for kind in ["bcast", "reduce", "allreduce", "allgather", "alltoall", "alltoallv", "gather",
+                 "scatter", "gatherv", "scatterv", "allgatherv", "scan", "reduce_scatter_block"]:
+        found.append(Case("coll.c", kind, light=True, kind="all",
+                          matrix=lambda np, kind=kind: expected.logical(kind, np),
+                          variables={"RANKWEAVE_COLLECTIVES": "logical"}))
+    # One element is sent by recursive doubling everywhere; 800 bytes are so in Open MPI.
+    found.append(Case("coll.c", "allreduce", 4, 5, kind="all", light=True,
+                      matrix=lambda np: expected.recursive_doubling(np, 4, 5),
+                      variables={"RANKWEAVE_COLLECTIVES": "model"}))
+    found.append(Case("coll.c", "allreduce", 800, 5, kind="all", light=True, only=OPENMPI,
+                      matrix=expected.recursive_doubling,
+                      variables={"RANKWEAVE_COLLECTIVES": "model"}))
+    found.append(Case("collectives.c"))
+    found.append(Case("attributes.c"))
+    found.append(Case("compare.c"))
+    found.append(Case("errors.c"))
+    found.append(Case("intercomm.c"))
+    found.append(Case("communicators.c"))
+    found.append(Case("rma.c", "put", matrix=expected.rma_put, kind="onesided"))
+    found.append(Case("rma.c", "all", stable=False))
+    found.append(Case("io.c", stable=False))
+    # Open MPI uses ROMIO only when told so; nonblocking collective calls crash in it by themselves.
+    for mode in ("blocking", "nonblocking"):
+        found.append(Case("io_inside.c", mode, kind="all", matrix=expected.io_inside, light=True,
+                          without=OPENMPI if mode == "nonblocking" else (),
+                          variables={"OMPI_MCA_io": "^ompio",
+                                     "RANKWEAVE_COLLECTIVES": "model"}))
+    found.append(Case("inside.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
+                      needs=("mca_io_romio_inside.c",)))
+    found.append(Case("helper.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
+                      needs=("libmpi_helper.c",)))
+    found.append(Case("null_handles.c", light=True, records=False))
+    found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),
+                      reorders=False))
+    found.append(Case("unseen.c", "partly", matrix=expected.pair, reorders=False, light=True))
+    found.append(Case("sessions.c", matrix=expected.sessions, only=MPI4, reorders=False))
+    found.append(Case("handles.c", sizes=(4,), timeout=120))
+    found.append(Case("messages.c", stable=False))
+    found.append(Case("f2c.c"))
+    found.append(Case("tool_variables.c", sizes=(4,), stable=False))
+    found.append(Case("launcher_rank.c"))
+    found.append(Case("launcher_rank.c", "again", sizes=(4,), light=True))
+    found.append(Case("threads.c", matrix=lambda np: expected.ring(np, 64, 200)))
+    # Sixteen threads that spin: MPICH needs 16 ms for a round of calls on two processors.
+    found.append(Case("sendrecv_threads.c", 200, sizes=(4,), light=True,
+                      matrix=lambda np: expected.ring(np, 8, 4 * 200)))
+    found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
+    found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
+                      matrix=lambda np: expected.ring(np, 100, 10)))
+    found.append(Case("endings.c", "abort", 42, code=42, noisy=True, records=False))
+    # What MPICH's launcher returns then depends on which rank it sees end first.
+    found.append(Case("endings.c", "exit", code=None, noisy=True, light=True, records=False,
+                      only=OPENMPI))
+    found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))
+    found.append(Case("api.c", matrix=expected.api, sizes=(5,)))
+    found.append(Case("silent.c", "stdin", stdin=b"hello\n", fixed=True))
+    long = bytes(i % 251 for i in range(20000))
+    found.append(Case("input.c", len(long), stdin=long))
+    found.append(Case("spawn.c", sizes=(4,), records=False))
+    found.append(Case("mpi4.c", only=MPI4, stable=False))
+    found.append(Case("probes.c", sizes=(4,), light=True))
+    for how in ("send", "send_c", "bcast"):
+        found.append(Case("large.c", how, sizes=(2,), light=True, full_only=True, timeout=300,
+                          only=MPI4 if how == "send_c" else None, matrix=expected.large,
+                          kind="collective" if how == "bcast" else "p2p",
+                          variables={"RANKWEAVE_COLLECTIVES": "logical"}))
+    for source in ("ring_mpif.f", "ring_module.f90", "ring_f08.f90"):
+        found.append(Case(source, matrix=expected.fortran_ring, only=("openmpi4", "mpich4")))
+    return found

@@ -1,0 +1,85 @@
+"""The library and command under test, and the results."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from driver.stacks import TARGET
+from recording import expected
+
+
+class Tool:
+    """Where the library and the command are, and what they say about a stored matrix."""
+
+    def __init__(self, library=None, command=None):
+        self.library = os.path.abspath(
+            library or os.path.join(TARGET, "preload", "librankweave.so"))
+        self.command = os.path.abspath(command or os.path.join(TARGET, "release", "rankweave"))
+
+    def missing(self):
+        return next((p for p in (self.library, self.command) if not os.path.exists(p)), None)
+
+    def stored(self, store):
+        """The one record of a store; None if there is none."""
+        found = sorted(glob.glob(os.path.join(store, "*.rkw")))
+        return found[0] if len(found) == 1 else None
+
+    def ask(self, *arguments):
+        done = subprocess.run([self.command, *arguments], capture_output=True, text=True,
+                              check=False, timeout=60)
+        if done.returncode != 0:
+            raise ValueError(done.stderr.strip() or f"exit code {done.returncode}")
+        return done.stdout
+
+    def matrix(self, path, kind):
+        return expected.parse_csv(self.ask("export", path, "--to", "csv", "--kind", kind))
+
+    def facts(self, path):
+        return json.loads(self.ask("show", path, "--json"))
+
+
+class Results:
+    """Collects passes and failures; safe to use from several threads."""
+
+    def __init__(self, start):
+        self.start, self.lock = start, threading.Lock()
+        self.passed, self.failed, self.skipped = 0, [], []
+        self.last = 0.0
+
+    def add(self, name, problems, outcome=None):
+        with self.lock:
+            if not problems:
+                self.passed += 1
+                return
+            self.failed.append(name)
+            print(f"FAIL {name}", file=sys.stderr)
+            for problem in problems:
+                print(f"     {problem}", file=sys.stderr)
+            if outcome is not None and getattr(outcome, "command", None):
+                print(f"     command: {outcome.command}", file=sys.stderr)
+            sys.stderr.flush()
+
+    def skip(self, name, reason):
+        with self.lock:
+            self.skipped.append(name)
+            print(f"skip {name}: {reason}", file=sys.stderr)
+
+    def progress(self, done, total):
+        now = time.monotonic()
+        if now - self.last > 10 or done == total:
+            self.last = now
+            print(f"[{now - self.start:4.0f}s] {done} of {total} programs, {self.passed} passed, "
+                  f"{len(self.failed)} failed", file=sys.stderr, flush=True)
+
+    def summary(self):
+        if self.skipped:
+            print(f"{len(self.skipped)} skipped, as they fail without the library",
+                  file=sys.stderr)
+        for name in self.failed:
+            print(f"failed: {name}")
+        print(f"{self.passed} passed, {len(self.failed)} failed")
+        return 1 if self.failed or not self.passed else 0

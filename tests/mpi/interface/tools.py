@@ -1,0 +1,87 @@
+"""Another PMPI tool beside the library: both count what the program does.
+
+A PMPI tool takes `MPI_X` and calls `PMPI_X`, so that nothing behind it sees the call. With the
+library in front, it hands each call on to the tool (by itself, or with RANKWEAVE_CHAIN=1), and both
+count everything, also with permuted ranks. With the tool in front its calls pass by: then the library
+leaves the ranks alone, whatever it is asked, and says so if it sees the start of the job. `rankweave
+run` puts the library in front.
+"""
+
+import os
+import shlex
+import subprocess
+
+from driver import stacks
+from recording import expected
+
+NP = 4
+MESSAGES = 10
+
+
+def build(stack, work, *flags):
+    target = os.path.join(work, f"pmpi_tool-{stack.name}{''.join(flags)}.so")
+    done = subprocess.run([stack.compiler, *stacks.C_FLAGS, *flags, "-shared", "-fPIC", "-o", target,
+                           stacks.source("pmpi_tool.c")],
+                          capture_output=True, text=True, check=False)
+    return target, done.stderr if done.returncode else None
+
+
+def beside(tool, results, stack, work):
+    if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich5"):
+        return
+    other, problem = build(stack, work)
+    part, problem_of_part = build(stack, work, "-DWITHOUT_INIT")
+    problem = problem or problem_of_part or stack.build("ring.c")
+    if problem:
+        results.add(f"{stack.name} compiles pmpi_tool.c", [problem])
+        return
+    program = [stack.program("ring.c"), "send"]
+    environment = stack.environment()
+
+    def launch(name, preload, line=None, recorded=True, init=1, command=None, **settings):
+        store = os.path.join(work, f"tools-{stack.name}-{name}".replace(" ", "-"))
+        out = store + ".out"
+        variables = {"PMPI_TOOL_OUT": out, "RANKWEAVE_STORE": store, "RANKWEAVE_MODE": "record",
+                     **settings}
+        if command:
+            full = [tool.command, "run", "--", *stack.launch(NP, {**variables, "LD_PRELOAD": other},
+                                                            program)]
+        else:
+            full = stack.launch(NP, {**variables, "LD_PRELOAD": preload}, program)
+        outcome = stacks.execute(full, dict(environment, RANKWEAVE_LIBRARY=tool.library, **(
+            {k: v for k, v in variables.items() if k.startswith("RANKWEAVE_")} if command else {})))
+        outcome.command = shlex.join(full)
+        problems = []
+        if (outcome.code, outcome.out) != (0, "ok send\n"):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}")
+        said = [text for text in outcome.err.splitlines() if text.startswith("rankweave")]
+        if line is None and said or line is not None and not (len(said) == 1 and line in said[0]):
+            problems.append(f"standard error: {said[:3]}")
+        # Each rank: MPI_Init once, a ring of ten sends, one reduction of what was wrong.
+        counted = sorted(open(out, encoding="utf-8").read().splitlines()) if (
+            os.path.exists(out)) else []
+        if counted != [f"{rank} {init} {MESSAGES} 1" for rank in range(NP)]:
+            problems.append(f"the other tool counted {counted}")
+        path = tool.stored(store)
+        if recorded:
+            text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP)) if path else (
+                "nothing was stored")
+            problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} PMPI tool {name}", problems, outcome)
+        return path
+
+    first, last = f"{tool.library}:{other}", f"{other}:{tool.library}"
+    launch("behind", first)
+    launch("behind chain 1", first, RANKWEAVE_CHAIN="1")
+    launch("behind shuffled", first, RANKWEAVE_MODE="shuffle", RANKWEAVE_FIX="none",
+           RANKWEAVE_SEED="2")
+    launch("in front", last, recorded=False)
+    launch("in front shuffled", last, recorded=False, RANKWEAVE_MODE="shuffle",
+           RANKWEAVE_FIX="none", RANKWEAVE_SEED="2")
+    # Of this one the library sees MPI_Init and more, and not the sends. Were the ranks exchanged,
+    # they would go to the wrong ones, and the program would say so.
+    last = f"{part}:{tool.library}"
+    launch("in part in front", last, line="past this library", init=0, recorded=False)
+    launch("in part in front shuffled", last, line="past this library", init=0, recorded=False,
+           RANKWEAVE_MODE="shuffle", RANKWEAVE_FIX="none", RANKWEAVE_SEED="2")
+    launch("with the command", None, command=True)

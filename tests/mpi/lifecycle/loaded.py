@@ -1,0 +1,112 @@
+"""Programs that load their MPI library by themselves (mpi4py), started with `rankweave run`, and programs
+that load a part of it late.
+
+The command finds out which MPI library it will be and tells the preloaded library, which then wraps
+exactly what that one has: newer functions are counted, and the ranks can be reordered. Without the
+command only what MPI 3.1 has is seen, and the ranks are left alone, with one line that says so.
+"""
+
+import os
+import shlex
+
+from driver import stacks
+from recording import expected
+
+NP = 4
+PYTHON = os.path.join(stacks.CACHE, "mpi4py", "bin", "python")
+
+
+def late(tool, results, stack, work):
+    """A program in C that loads the MPI library's Fortran functions, which it was not linked with: calls
+    through them pass by unseen, so that its ranks are left alone. Any other library changes nothing."""
+    fortran = [file for file in stack.libraries()[1:] if os.path.exists(file)]
+    problem = stack.build("late_library.c")
+    if problem:
+        results.add(f"{stack.name} compiles late_library.c", [problem])
+        return
+    for file in [*fortran, "libz.so.1", None]:
+        store = os.path.join(work, f"late-{stack.name}-{file and os.path.basename(file)}")
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_SPILL": work,
+                    "RANKWEAVE_MODE": "shuffle", "RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"}
+        command = stack.launch(NP, settings, [stack.program("late_library.c"), *([file] if file else [])])
+        outcome = stacks.execute(command, stack.environment())
+        outcome.command = shlex.join(command)
+        problems = []
+        if (outcome.code, outcome.out) != (0, "ok late_library\n"):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}")
+        said = outcome.err.strip()
+        if ("pass by unseen" in said) != (file in fortran) or (said and file not in fortran):
+            problems.append(f"standard error: {said[:300]!r}")
+        path = tool.stored(store)
+        facts = tool.facts(path) if path else {}
+        if facts.get("reordered") is not (file not in fortran):
+            problems.append(f"reordered: {facts.get('reordered')!r}: {facts.get('decision')!r}")
+        elif path:
+            text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 100, 10))
+            problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} loads {file and os.path.basename(file)} late", problems, outcome)
+
+
+def programs(tool, results, stack, work):
+    late(tool, results, stack, work)
+    if stack.name not in ("openmpi4", "openmpi5", "mpich5"):
+        return
+    if not os.path.exists(PYTHON):
+        results.skip(f"{stack.name} mpi4py", "not installed (scripts/setup)")
+        return
+    program = [PYTHON, "-B", stacks.source("ring_loaded.py")]
+    environment = dict(stack.environment(), RANKWEAVE_LIBRARY=tool.library,
+                       MPI4PY_LIBMPI=stack.libmpi())
+    variables = {"MPI4PY_LIBMPI": stack.libmpi()}
+    store = os.path.join(work, f"loaded-{stack.name}")
+
+    def launch(*options, direct=None):
+        command = stack.launch(NP, {**variables, **(direct or {})}, program)
+        if direct is None and options:
+            command = [tool.command, "run", "--store", store, *options, "--", *command]
+        outcome = stacks.execute(command, environment)
+        outcome.command = shlex.join(command)
+        return outcome
+
+    plain = launch()
+    if plain.code != 0 or not plain.out.startswith("ok ring"):
+        results.skip(f"{stack.name} mpi4py", f"fails without the library: {plain.err.strip()[:200]}")
+        return
+    # With partitions each neighbour also gets the 100 bytes of a partitioned send, which has two.
+    partitions = int(plain.out.split()[3])
+    wanted = expected.ring(NP, 100, 10)
+    if partitions:
+        wanted = {pair: (bytes_ + 100, messages + partitions)
+                  for pair, (bytes_, messages) in wanted.items()}
+
+    def check(name, outcome, err=None, matrix=wanted):
+        problems = []
+        if (outcome.code, outcome.out) != (plain.code, plain.out):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}; without the library "
+                            f"{plain.code}, {plain.out!r}")
+        own = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        if err is None and own or err is not None and not (len(own) == 1 and err in own[0]):
+            problems.append(f"standard error: {own[:3]}")
+        path = tool.stored(store)
+        if path is None:
+            problems.append("nothing was stored")
+        elif matrix is not None:
+            text = expected.difference(tool.matrix(path, "p2p"), matrix)
+            problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} mpi4py {name}", problems, outcome)
+
+    check("record", launch("--mode", "record"))
+    check("shuffle", launch("--mode", "shuffle", "--seed", "2", "--fix", "none"))
+    outcome = launch("--mode", "reorder", "--topology", "tree:2:2@1:10", "--slots", "0,2,1,3",
+                     "--min-gain", "0")
+    check("reorder", outcome)
+    path = tool.stored(store)
+    facts = tool.facts(path) if path else {}
+    results.add(f"{stack.name} mpi4py is reordered", [] if facts.get("reordered") else
+                [f"not reordered: {facts.get('decision')!r}"], outcome)
+    # Told of another MPI library, the tool says so and nothing worse happens.
+    if stack.name == "openmpi4":
+        return
+    outcome = launch(direct={"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store,
+                             "RANKWEAVE_MODE": "shuffle"})
+    check("without the command", outcome, err="pass by unseen", matrix=None)

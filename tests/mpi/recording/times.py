@@ -1,0 +1,92 @@
+"""Time in MPI: what the library says against what the program measured by itself, and programs that
+leave calls in odd ways."""
+
+import os
+import shlex
+
+from driver import stacks
+
+NP = 3
+SOURCE = "times.c"
+
+
+def run(tool, results, stack, work):
+    for source in (SOURCE, "times_mpif.f"):
+        problem = stack.build(source)
+        if problem and problem != "no Fortran":
+            results.add(f"{stack.name} compiles {source}", [problem])
+            return
+
+    def launch(source, arguments, how, np=NP, tolerance=None, attempts=1):
+        """`tolerance`: how far the mean may be off, as a part of it, and in seconds; None: nothing may
+        be measured. On a busy machine an estimate from a few windows may need several attempts, and so
+        may whole measurements, when another process ran between a reading of the program's clock and
+        the call. More than the program saw can never come of that where every call is timed."""
+        for attempt in range(attempts):
+            name, problems, outcome = once(source, arguments, how, np, tolerance, attempt)
+            if not problems or not problems[0].startswith(("mean", "no time")):
+                break
+        results.add(name, problems, outcome)
+
+    def once(source, arguments, how, np, tolerance, attempt):
+        name = f"{stack.name} -n {np} {os.path.splitext(source)[0]} {' '.join(arguments)}, times {how}"
+        directory = os.path.join(work, f"times-{stack.name}-{source}-{'-'.join(arguments)}-{how}-{attempt}")
+        os.makedirs(directory, exist_ok=True)
+        variables = {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
+                     "RANKWEAVE_STORE": os.path.join(directory, "store"),
+                     "RANKWEAVE_SPILL": directory, "RANKWEAVE_TIMES": how}
+        command = stack.launch(np, variables, [stack.program(source), *arguments])
+        outcome = stacks.execute(command, stack.environment(), cwd=directory)
+        outcome.command = shlex.join(command)
+        problems = []
+        if outcome.timed_out:
+            problems.append("did not end")
+        if any(line.startswith("rankweave") for line in outcome.err.splitlines()):
+            problems.append(f"standard error: {outcome.err.strip()[:200]!r}")
+        if arguments and arguments[0] in ("exit", "leave"):
+            # Launchers comment on these; MPICH's ends the others by signals.
+            if stack.openmpi and arguments[0] == "exit" and outcome.code != 3:
+                problems.append(f"exit code {outcome.code}")
+            return name, problems, outcome
+        lines = [line.split() for line in outcome.out.splitlines()]
+        if (outcome.code != 0 or len(lines) != np
+                or any(words[:2] != ["ok", "times"] or len(words) != 3 for words in lines)):
+            problems.append(f"exit code {outcome.code}, output {outcome.out.strip()[:200]!r}")
+        path = tool.stored(variables["RANKWEAVE_STORE"])
+        if path is None:
+            problems.append("nothing was stored")
+        if not problems:
+            seconds = [float(words[2]) for words in lines]
+            mean, most = sum(seconds) / np, max(seconds)
+            facts = tool.facts(path)
+            got, got_most = facts["mpi_seconds"], facts["mpi_seconds_max"]
+            if tolerance is None:
+                if got is not None:
+                    problems.append(f"{got} s in MPI, though not to be measured")
+            elif got is None:
+                problems.append("no time in MPI was measured")
+            else:
+                relative, absolute = tolerance
+                for what, ours, theirs in (("mean", got, mean), ("mean of the longest", got_most, most)):
+                    if how == "all" and ours > theirs + 0.005:
+                        problems.append(f"longer than the program saw: {ours:.4f} s, {what} {theirs:.4f} s")
+                    elif abs(ours - theirs) > relative * theirs + absolute:
+                        problems.append(f"{what} {ours:.4f} s in MPI, the program measured "
+                                        f"{theirs:.4f} s ({facts['mpi_calls_timed']} calls timed)")
+                if not 0 < facts["mpi_percent"] <= 130:
+                    problems.append(f"{facts['mpi_percent']} % of the time")
+        return name, problems, outcome
+
+    # What the program measures has the two readings of its own clock in it, and the verdict has not.
+    launch(SOURCE, ["wait"], "all", tolerance=(0.05, 0.05), attempts=3)
+    launch(SOURCE, ["wait"], "sampled", tolerance=(0.3, 0.1), attempts=3)
+    launch(SOURCE, ["wait"], "off")
+    launch(SOURCE, ["short", "0.8"], "all", np=2, tolerance=(0.15, 0.1), attempts=3)
+    launch(SOURCE, ["fast", "2"], "sampled", np=2, tolerance=(0.6, 0.05), attempts=4)
+    launch(SOURCE, ["threads"], "all", tolerance=(0.15, 0.05), attempts=3)
+    launch(SOURCE, ["longjmp"], "all", tolerance=(0.1, 0.1), attempts=3)
+    launch(SOURCE, ["fork", "2"], "sampled", np=2, tolerance=(1, 0.5), attempts=4)
+    launch(SOURCE, ["exit"], "sampled")
+    launch(SOURCE, ["leave"], "all")
+    if "mpif" in stack.bindings():
+        launch("times_mpif.f", [], "all", tolerance=(0.05, 0.05), attempts=3)

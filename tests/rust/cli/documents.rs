@@ -1,0 +1,161 @@
+//! Help, manual page, completions and tables say all there is, and the committed ones are fresh.
+
+use crate::support::{Place, same_as_file};
+use rankweave::options::TABLE;
+
+fn commands() -> Vec<clap::Command> {
+    let mut top = rankweave::cli::command();
+    top.build();
+    top.get_subcommands().cloned().collect()
+}
+
+/// Options of all commands: command, option.
+fn options() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for command in commands() {
+        for arg in command.get_arguments().filter(|a| !a.is_hide_set()) {
+            if let Some(long) = arg.get_long() {
+                all.push((command.get_name().to_string(), long.to_string()));
+            }
+        }
+    }
+    assert!(all.len() > 40, "the options were found");
+    all
+}
+
+#[test]
+fn every_option_is_in_the_manual_page() {
+    let page = Place::new().ok(&["man"]);
+    let plain =
+        page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "").replace("\\fI", "");
+    for (command, option) in options() {
+        let start = plain
+            .find(&format!(".SH \"{} COMMAND\"", command.to_uppercase()))
+            .unwrap_or_else(|| panic!("no section of {command}"));
+        let section = &plain[start..];
+        let section = section[4..].find(".SH ").map_or(section, |end| &section[..end + 4]);
+        assert!(section.contains(&format!("--{option}")), "{command} --{option}");
+    }
+    for option in TABLE {
+        assert!(plain.contains(option.env), "{}", option.env);
+    }
+}
+
+#[test]
+fn every_option_is_in_the_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = Place::new().ok(&["completions", shell]);
+        for (command, option) in options() {
+            let spelled = match shell {
+                "fish" => format!("-l {option}"),
+                _ => format!("--{option}"),
+            };
+            assert!(script.contains(&spelled), "{shell}: {command} --{option}");
+        }
+    }
+}
+
+#[test]
+fn every_option_and_command_has_its_help() {
+    for command in commands() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        assert!(!about.is_empty() && !about.ends_with('.'), "{}", command.get_name());
+        for arg in command.get_arguments() {
+            let name = format!("{} {}", command.get_name(), arg.get_id());
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(!help.is_empty(), "{name} has no help");
+            assert!(!help.ends_with('.'), "{name}: the first line of help is no sentence");
+        }
+    }
+}
+
+#[test]
+fn help_texts_are_as_committed() {
+    let place = Place::new();
+    same_as_file("tests/snapshots/help.txt", &place.ok(&["--help"]));
+    same_as_file("tests/snapshots/help-short.txt", &place.ok(&["-h"]));
+    for command in commands() {
+        let name = command.get_name().to_string();
+        if name != "help" {
+            let text = place.ok(&[&name, "--help"]);
+            same_as_file(&format!("tests/snapshots/help-{name}.txt"), &text);
+        }
+    }
+}
+
+#[test]
+fn committed_documents_are_fresh() {
+    let place = Place::new();
+    same_as_file("docs/rankweave.1", &place.ok(&["man"]));
+    for (shell, file) in
+        [("bash", "rankweave.bash"), ("zsh", "_rankweave"), ("fish", "rankweave.fish")]
+    {
+        same_as_file(&format!("docs/completions/{file}"), &place.ok(&["completions", shell]));
+    }
+    let mut table = String::from(
+        "# Configuration\n\nEvery option of `rankweave run` is also an environment variable, which \
+         the preloaded library reads; the option takes precedence. This page is made from the \
+         table in `src/options/table.rs`.\n\n\
+         | `rankweave run` | environment | default | meaning |\n|---|---|---|---|\n",
+    );
+    for o in TABLE {
+        let cell = |text: &str| text.replace('|', "\\|");
+        table.push_str(&format!(
+            "| `--{} {}` | `{}` | {} | {}. {} |\n",
+            o.name,
+            o.value,
+            o.env,
+            cell(o.default),
+            cell(o.help),
+            cell(o.long)
+        ));
+    }
+    table.push_str(
+        "\n`RANKWEAVE_LIBRARY` names the library that `rankweave run` preloads, instead of looking \
+         for it next to the command. `RANKWEAVE_MPI` names the MPI library of a program \
+         that loads it while it runs (Python, Julia), where it is neither that of mpi4py nor the \
+         launcher's. `NO_COLOR` switches colours off. A value that cannot be read \
+         is reported once by rank 0, and its default is used; `rankweave run` refuses it before the \
+         launch. `rankweave env` shows what is set.\n",
+    );
+    same_as_file("docs/configuration.md", &table);
+}
+
+#[test]
+fn the_table_of_formats_is_fresh() {
+    let mut page = String::from(
+        "# Formats\n\nWhat `rankweave import` reads (told from the content, never from the name) and \
+         `rankweave export` writes. Rows are senders, columns receivers, numbers are bytes unless \
+         said otherwise. Undirected formats hold the traffic of a pair in both directions together, \
+         and count it once. Formats without message counts are read as one message for each pair \
+         with bytes. The head of each file in `src/formats` has the details.\n\n\
+         | name | reads | writes | what |\n|---|---|---|---|\n",
+    );
+    for f in rankweave::formats::FORMATS {
+        let mark = |yes: bool| if yes { "yes" } else { "–" };
+        page.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            f.name(),
+            mark(f.reads()),
+            mark(f.writes()),
+            f.about().replace('|', "\\|")
+        ));
+    }
+    page.push_str("\nThe files that rankweave writes for itself are in [files.md](files.md).\n");
+    same_as_file("docs/formats.md", &page);
+}
+
+#[test]
+fn top_help_starts_with_examples_that_parse() {
+    let help = Place::new().ok(&["--help"]);
+    let mut lines = help.lines();
+    assert_eq!(lines.next(), Some("Examples:"));
+    let examples: Vec<&str> = lines.take_while(|l| l.starts_with("  rankweave ")).collect();
+    assert_eq!(examples.len(), 8);
+    for example in examples {
+        let command = example.trim().split("   ").next().unwrap_or_default();
+        rankweave::cli::command()
+            .try_get_matches_from(command.split_whitespace())
+            .unwrap_or_else(|e| panic!("{command}: {e}"));
+    }
+}

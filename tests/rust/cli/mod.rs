@@ -1,0 +1,7 @@
+//! The command as a user runs it: each test starts the real program in a directory of its own.
+
+mod check;
+mod commands;
+mod doctor;
+mod documents;
+mod mapping;

@@ -1,0 +1,14 @@
+//! The integration tests of the command and of the repository, as one program: it is linked once.
+//!
+//! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
+//! * `collective_models`: the models of the collectives against traffic that was measured.
+//!
+//! `cargo test --test integration` runs all of them, and a name behind it selects: `cli::doctor`. The
+//! tests on real MPI libraries are in `tests/mpi`.
+
+// A test that cannot go on ends with a message.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
+mod cli;
+mod collective_models;
+mod support;
