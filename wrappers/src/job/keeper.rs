@@ -108,10 +108,21 @@ impl Keeper {
             .filter(|a| !a.is_empty())
             .map(|a| String::from_utf8_lossy(a).into_owned())
             .collect();
+        Keeper::of(settings, size, mpi, (exe, command), open_store(settings))
+    }
+
+    /// For a program with its command line.
+    pub(super) fn of(
+        settings: &Settings,
+        size: usize,
+        mpi: &str,
+        (exe, command): (std::path::PathBuf, Vec<String>),
+        store: Option<Store>,
+    ) -> Keeper {
         let (known, name) = Program::new(settings, &exe, &command, mpi);
         let key = settings.key.clone().unwrap_or_else(|| format!("{name}-n{size}"));
         Keeper {
-            store: open_store(settings),
+            store,
             blocked: None,
             key,
             program: exe.to_string_lossy().into_owned(),
@@ -128,7 +139,7 @@ impl Keeper {
     }
 
     /// Looks for a stored matrix; `true` if there is one for this number of tasks.
-    pub fn load(&mut self, size: usize) -> bool {
+    pub fn load(&mut self, size: usize, spill: &Spill) -> bool {
         let Some(store) = &self.store else { return false };
         match store.load(&self.key) {
             Ok(None) => false,
@@ -152,7 +163,7 @@ impl Keeper {
             Err(error) => {
                 let keeps = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
                 let store = if keeps { self.store.take() } else { None };
-                let note = match (keeps, &crate::mpi::config::settings().0.spill) {
+                let note = match (keeps, spill) {
                     (false, _) => "it is kept aside and this launch records anew",
                     (true, Spill::Off) => "nothing is stored in this launch",
                     (true, _) => {
@@ -164,6 +175,22 @@ impl Keeper {
                 false
             }
         }
+    }
+
+    /// What happens to the record of this launch, in a word; for tests.
+    #[cfg(test)]
+    pub(super) fn stores(&self) -> &'static str {
+        match (&self.store, &self.blocked) {
+            (Some(_), _) => "stored",
+            (None, Some(_)) => "waits on the node",
+            (None, None) => "not stored",
+        }
+    }
+
+    /// The order's costs as predicted; for tests.
+    #[cfg(test)]
+    pub(super) fn predicted(&self) -> (u128, u128) {
+        self.predicted
     }
 
     /// What this job's spill files say, in `mode` and with collectives expanded by `model`.

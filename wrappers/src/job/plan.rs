@@ -91,8 +91,8 @@ pub fn program_hash() -> u64 {
 }
 
 /// Says so if another tool takes calls before they get to this library.
-fn overtaken() -> bool {
-    let Some(tool) = crate::entry::visible::overtaken() else { return false };
+fn overtaken(tool: Option<&str>) -> bool {
+    let Some(tool) = tool else { return false };
     message::line(&format!(
         "{tool} takes MPI calls before they get here and hands them past this library: they are not \
          recorded, and the ranks are left alone; try: start the job with `rankweave run`, or this \
@@ -106,8 +106,19 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     for error in &crate::mpi::config::settings().1 {
         message::line(&format!("{error}; its default is used"));
     }
-    let mut keeper = Keeper::new(settings, size, mpi);
-    let usable = keeper.load(size);
+    let keeper = Keeper::new(settings, size, mpi);
+    decided(settings, size, alike, crate::entry::visible::overtaken(), keeper)
+}
+
+/// The same of a program, whose calls the tool `overtaken` takes before.
+fn decided(
+    settings: &Settings,
+    size: usize,
+    alike: Alike,
+    overtaker: Option<&str>,
+    mut keeper: Keeper,
+) -> (Plan, Keeper) {
+    let usable = keeper.load(size, &settings.spill);
     let mut plan = Plan {
         mode: Mode::Record,
         constructors: How::Plain,
@@ -119,7 +130,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
     };
     let reorders =
         settings.mode == options::Mode::Shuffle || usable && settings.mode != options::Mode::Record;
-    if overtaken() {
+    if overtaken(overtaker) {
         keeper.decision = "left alone: another tool takes calls before".into();
         return (plan, keeper);
     }
@@ -191,7 +202,10 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
 pub fn late_keeper(settings: &Settings, size: usize, mpi: &str) -> Keeper {
     let settings = Settings { mode: options::Mode::Record, ..settings.clone() };
     let alike = Alike { complete: false, one_program: false, spawned: false };
-    let mut keeper = make(&settings, size, mpi, alike).1;
+    late(make(&settings, size, mpi, alike).1)
+}
+
+fn late(mut keeper: Keeper) -> Keeper {
     keeper.known.started_unseen();
     keeper.decision = "recorded from its first call that was seen, not from MPI_Init".into();
     keeper
@@ -217,6 +231,10 @@ pub fn shuffled(size: usize, settings: &Settings) -> Vec<u32> {
     }
     order
 }
+
+#[cfg(test)]
+#[path = "plan_cases.rs"]
+mod cases;
 
 #[cfg(test)]
 mod tests {
