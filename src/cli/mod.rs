@@ -4,43 +4,22 @@
 //! that does it. Data goes to standard output, messages to standard error. Exit codes: 0 done,
 //! 1 nothing to gain or nothing found, 2 usage or I/O error; `run` ends with the program's own.
 
-mod check;
-mod compare;
-mod doctor;
-mod documents;
-mod environment;
-mod eval;
-mod exchange;
+mod arguments;
+mod commands;
+mod console;
 mod inspect;
-mod instance;
-mod map;
-mod noise;
-mod output;
-mod progress;
-mod recover;
-mod report;
-mod run;
-mod select;
-mod settings_args;
-mod show;
-mod stored;
-mod topo;
+mod launcher;
+mod preload;
 mod trial;
 
 use crate::error::{ErrorKind, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use commands::{
+    check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
+    show, stored, topo,
+};
+use console::Exit;
 use std::process::ExitCode;
-
-pub use run::{Found, Launcher, Plan, plan};
-
-/// How a command ended, other than by an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// It did what it was asked for.
-    Done,
-    /// Nothing was found, or nothing is to be gained.
-    Nothing,
-}
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,8 +102,8 @@ impl Command {
             Command::Compare(args) => args.execute(),
             Command::Doctor(args) => args.execute(),
             Command::Env(args) => args.execute(),
-            Command::Completions(args) => args.execute(),
-            Command::Man(args) => args.execute(),
+            Command::Completions(args) => args.execute(command()),
+            Command::Man(args) => args.execute(command()),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! of a word behind an unknown option it asks whether it is a program. Files with programs
 //! (`--app`, `-configfile`, `--multi-prog`) are not looked into.
 
-use crate::cli::run::{Found, Launcher, in_path};
+use crate::cli::launcher::{Found, Launcher, in_path};
 use std::path::PathBuf;
 
 /// One program of a launch.

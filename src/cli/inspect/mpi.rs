@@ -6,7 +6,7 @@
 
 use super::image::Image;
 use super::search::Search;
-use crate::cli::run::Launcher;
+use crate::cli::launcher::Launcher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@
 
 use super::image::{Image, NotElf};
 use super::launch::Part;
-use crate::cli::run::in_path;
+use crate::cli::launcher::in_path;
 use std::path::{Path, PathBuf};
 
 /// A program that another one was started through.

@@ -9,11 +9,8 @@ use super::image::Image;
 use super::launch::Part;
 use super::mpi::Mpi;
 use super::search::Search;
+use crate::cli::launcher;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Prints the directory of mpi4py and the prefix of the interpreter. Finding a package of the top
 /// level runs no code of it.
@@ -39,7 +36,7 @@ pub fn loaded_mpi(interpreter: &Path, part: &Part, search: &Search) -> Option<(M
         };
         return Some((Mpi::of_image(&image?)?, "MPI4PY_LIBMPI names it".into()));
     }
-    let answer = ask(interpreter)?;
+    let answer = launcher::answer(interpreter, &["-c", QUESTION])?;
     let mut lines = answer.lines();
     let package = PathBuf::from(lines.next()?);
     let prefix = PathBuf::from(lines.next()?);
@@ -66,30 +63,4 @@ pub fn loaded_mpi(interpreter: &Path, part: &Part, search: &Search) -> Option<(M
     let system = names.iter().filter_map(|name| search.open(name, &like));
     let mpi = beside.chain(system).find_map(|image| Mpi::of_image(&image))?;
     Some((mpi, format!("mpi4py in {} takes the first it finds", package.display())))
-}
-
-/// What the interpreter answers to [`QUESTION`], if it does so in time.
-fn ask(interpreter: &Path) -> Option<String> {
-    let mut child = Command::new(interpreter)
-        .args(["-c", QUESTION])
-        .env_remove("LD_PRELOAD")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let start = Instant::now();
-    // The answer is shorter than the buffer of a pipe, so waiting before reading cannot block it.
-    while child.try_wait().ok()?.is_none() {
-        if start.elapsed() > PATIENCE {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let mut bytes = Vec::new();
-    let mut pipe = std::io::Read::take(child.stdout.take()?, 64 << 10);
-    std::io::Read::read_to_end(&mut pipe, &mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.trim().is_empty())
 }

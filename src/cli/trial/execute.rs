@@ -1,6 +1,6 @@
 //! Runs one launch and waits for it: output into files, a time limit, signals passed on.
 
-use crate::cli::run::Plan;
+use crate::cli::preload::command::Plan;
 use crate::error::{Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::Read;

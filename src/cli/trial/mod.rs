@@ -8,8 +8,10 @@ mod execute;
 
 pub(super) use execute::{End, Outcome, Streams, execute};
 
-use super::run::{self, Launcher, Plan};
-use super::settings_args::SettingsArgs;
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::launcher::{Found, Launcher};
+use crate::cli::preload::command::{Plan, plan};
+use crate::cli::preload::{functions, library, settings};
 use crate::error::{Error, Result};
 use crate::options::{FUNCTIONS, TABLE};
 use crate::store::{Record, Store};
@@ -23,7 +25,7 @@ const OWN: [&str; 2] = ["RANKWEAVE_MODE", "RANKWEAVE_VERBOSE"];
 #[derive(Debug)]
 pub(super) struct Series {
     launch: Vec<String>,
-    found: run::Found,
+    found: Found,
     library: PathBuf,
     /// What is in the user's environment.
     variables: Vec<(String, String)>,
@@ -40,12 +42,12 @@ impl Series {
         stdin: Option<PathBuf>,
         timeout: Option<Duration>,
     ) -> Result<Series> {
-        let (variables, _) = run::variables_of(&SettingsArgs::default())?;
+        let variables = settings::variables(&SettingsArgs::default())?;
         let found = Launcher::of_command(launch)?;
-        let library = run::find_library()?;
+        let library = library::find()?;
         let mut variables: Vec<_> =
             variables.into_iter().filter(|v| !OWN.contains(&v.0.as_str())).collect();
-        if let Some(functions) = run::functions_of(&found, launch, &library) {
+        if let Some(functions) = functions::for_launch(&found, launch, &library) {
             variables.push((FUNCTIONS.to_string(), functions));
         }
         let stdin = stdin.or_else(regular_stdin);
@@ -70,7 +72,7 @@ impl Series {
         variables.retain(|v| settings.iter().all(|s| s.0 != v.0));
         let set = settings.iter().filter_map(|(n, v)| Some((n.to_string(), v.clone()?)));
         variables.extend(set);
-        let plan = run::plan(&self.found, &self.launch, &self.library, &variables, |name| {
+        let plan = plan(&self.found, &self.launch, &self.library, &variables, |name| {
             std::env::var(name).ok()
         })?;
         // What is in our environment reaches the processes of this node by itself.

@@ -1,0 +1,130 @@
+//! What `map` and `eval` work on: a matrix, a topology, the slots that may be used.
+
+use super::selection::{self, KindArg, StoreArgs};
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::sum_of;
+use crate::mapping::Objective;
+use crate::matrix::SparseMatrix;
+use crate::metrics::Evaluation;
+use crate::options::Settings;
+use crate::topology::{self, Topology};
+use std::path::Path;
+
+/// Options of the instance.
+#[derive(Debug, Clone, clap::Args)]
+pub(in crate::cli) struct InstanceArgs {
+    /// The matrix: a record (key or file), or a file of any format that 'import' reads
+    ///
+    /// METIS .graph (undirected, counted once per pair), MatrixMarket, CSV src,dst,bytes,messages,
+    /// TreeMatch .mat, Open MPI .prof, Scotch .grf, JSON; - is standard input.
+    #[arg(long, short, value_name = "M")]
+    matrix: String,
+
+    /// The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16
+    ///
+    /// tree:2:16:32@1:10:100 (arity from the leaves up, distance of two slots whose lowest common
+    /// level is 1, 2, 3; without @… 2:4:6), torus:16x16x16, mesh:32x32, hypercube:10,
+    /// dragonfly:9x4x2, fattree:18:18:36, hwloc:FILE.xml, hwloc-synthetic:"pack:2 core:8 pu:1",
+    /// scotch:FILE.tgt, slurm:topology.conf, ib:ibnetdiscover.txt, graph:FILE.graph (any network,
+    /// hop distance), dist:FILE (distance matrix).
+    #[arg(long, short, value_name = "T")]
+    topology: String,
+
+    /// The slots that may be used, in the order the launcher fills them: a file or a list
+    ///
+    /// A file with one slot a line, or a list such as 0,1,8-11. Without it, all slots.
+    #[arg(long, value_name = "FILE")]
+    slots: Option<String>,
+
+    /// Which kinds of traffic count
+    #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
+    kind: KindArg,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// A matrix, a topology, the slots that may be used.
+pub(in crate::cli) struct Instance {
+    pub(in crate::cli) matrix: SparseMatrix,
+    pub(in crate::cli) topology: Box<dyn Topology>,
+    /// In the order in which a launcher fills them.
+    pub(in crate::cli) slots: Vec<usize>,
+}
+
+impl InstanceArgs {
+    pub(in crate::cli) fn load(&self) -> Result<Instance> {
+        let record = selection::record(&self.matrix, || self.store.open())?;
+        let topology = topology::parse(&self.topology)?;
+        let slots: Vec<usize> = match &self.slots {
+            None => (0..topology.slots()).collect(),
+            Some(text) => {
+                // A file that happens to be called 7 is meant as the file.
+                let mut settings = Settings::default();
+                let list = match Path::new(text).is_file() {
+                    true => crate::options::Slots::File(text.into()).read()?,
+                    false => {
+                        settings.set("slots", text).map_err(|e| e.at("--slots"))?;
+                        settings.slots.map_or(Ok(Vec::new()), |slots| slots.read())?
+                    }
+                };
+                list.into_iter().map(|slot| slot as usize).collect()
+            }
+        };
+        if let Some(slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
+            return Err(Error::new(ErrorKind::Infeasible, format!("slot {slot} does not exist"))
+                .at(topology.name())
+                .advise(format!("slots 0 to {}", topology.slots().saturating_sub(1))));
+        }
+        Ok(Instance { matrix: sum_of(&record.matrix, self.kind.kinds()), topology, slots })
+    }
+}
+
+impl Instance {
+    /// The order a launcher gives: task t on the t-th slot; several rounds when there are more
+    /// tasks than slots.
+    pub(in crate::cli) fn identity(&self) -> Vec<usize> {
+        let n = self.slots.len().max(1);
+        (0..self.matrix.tasks()).filter_map(|task| self.slots.get(task % n).copied()).collect()
+    }
+}
+
+/// A whole or a real number, as JSON and text show it.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub(in crate::cli) enum Figure {
+    Whole(u128),
+    Real(f64),
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Figure::Whole(n) => write!(f, "{n}"),
+            Figure::Real(x) => write!(f, "{x}"),
+        }
+    }
+}
+
+/// The value of an objective; `None` when the topology has no links to be congested.
+pub(in crate::cli) fn value_of(objective: Objective, e: &Evaluation) -> Option<Figure> {
+    Some(match objective {
+        Objective::HopBytes => Figure::Whole(e.hop_bytes),
+        Objective::TotalHops => Figure::Whole(e.total_hops),
+        Objective::SumCom => Figure::Whole(e.sum_com),
+        Objective::MaxCom => Figure::Whole(e.max_com),
+        Objective::Mc => Figure::Real(e.mc?),
+        Objective::Mmc => Figure::Whole(u128::from(e.mmc?)),
+        Objective::Time => Figure::Real(e.predicted_time?),
+    })
+}
+
+/// An error for an objective that a topology cannot have.
+pub(in crate::cli) fn no_links(objective: Objective, topology: &dyn Topology) -> Error {
+    Error::new(
+        ErrorKind::Infeasible,
+        format!("{} needs links, and this topology has none", objective.name()),
+    )
+    .at(topology.name())
+    .advise("hop-bytes, or a topology with links such as torus:, fattree:, graph:")
+}

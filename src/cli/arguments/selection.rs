@@ -1,0 +1,152 @@
+//! What a command works on: a record of the store, or a matrix file of any known format.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats;
+use crate::matrix::{CommMatrix, Kind};
+use crate::store::{self, Launch, Record, Store, Verdict};
+use std::path::{Path, PathBuf};
+
+/// Options of commands that read the store.
+#[derive(Debug, Clone, clap::Args)]
+pub(in crate::cli) struct StoreArgs {
+    /// Directory where matrices are kept between launches
+    ///
+    /// [default: $XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave]
+    #[arg(long, value_name = "DIR", env = "RANKWEAVE_STORE", hide_env_values = true)]
+    store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    pub(in crate::cli) fn open(&self) -> Result<Store> {
+        match self.given() {
+            Some(store) => Ok(store),
+            None => Store::default_dir().map(Store::open),
+        }
+    }
+
+    /// The store that was asked for.
+    pub(in crate::cli) fn given(&self) -> Option<Store> {
+        self.store.as_ref().filter(|d| !d.as_os_str().is_empty()).map(Store::open)
+    }
+}
+
+/// The record that a command works on.
+#[derive(Debug, Clone, clap::Args)]
+pub(in crate::cli) struct SelectArgs {
+    /// A key of 'rankweave list' or its beginning, or a file; nothing means the newest
+    ///
+    /// The file may be a record or a matrix of any format that 'rankweave import' reads; - is
+    /// standard input.
+    #[arg(value_name = "SELECTOR")]
+    selector: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl SelectArgs {
+    pub(in crate::cli) fn record(&self) -> Result<Record> {
+        match &self.selector {
+            Some(text) => record(text, || self.store.open()),
+            None => self.store.open()?.find(None),
+        }
+    }
+
+    /// What `rankweave check` found about the program of a record; nothing if that cannot be known.
+    pub(in crate::cli) fn verdicts(&self, record: &Record) -> Vec<Verdict> {
+        let found = record.program_id().and_then(|program| {
+            let store = self.store.open().ok()?;
+            store.verdicts(program).map_err(|error| eprintln!("rankweave: {error}")).ok()
+        });
+        found.unwrap_or_default()
+    }
+}
+
+/// The record of a selector.
+pub(in crate::cli) fn record(
+    selector: &str,
+    open: impl FnOnce() -> Result<Store>,
+) -> Result<Record> {
+    if selector == "-" {
+        return matrix_file(Path::new("-"));
+    }
+    let path = Path::new(selector);
+    if selector.contains('/') && path.is_file() {
+        return matrix_file(path);
+    }
+    match open()?.find_path(Some(selector)) {
+        Ok(path) => matrix_file(&path),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file as a record, whatever its format.
+pub(in crate::cli) fn matrix_file(path: &Path) -> Result<Record> {
+    let name = path.display().to_string();
+    let bytes = read(path)?;
+    if bytes.starts_with(&store::MAGIC) {
+        return store::decode(&bytes).map_err(|e| e.at(name));
+    }
+    let matrix = formats::read(&name, &bytes)?;
+    let key = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(record_of(matrix, &key, &name))
+}
+
+/// A record of a matrix that no launch of ours recorded.
+pub(in crate::cli) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
+    Record {
+        key: key.to_string(),
+        program: origin.to_string(),
+        command: Vec::new(),
+        mpi: String::new(),
+        recorded_at: 0,
+        matrix,
+        launch: Launch { mode: "import".into(), ..Launch::default() },
+        baseline: None,
+        unfinished: None,
+        identity: String::new(),
+        history: Vec::new(),
+        constructed: Vec::new(),
+    }
+}
+
+/// Reads a file, or standard input for `-`.
+pub(in crate::cli) fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let result = match path.as_os_str() == "-" {
+        true => std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map(|_| ()),
+        false => std::fs::read(path).map(|content| bytes = content),
+    };
+    match result {
+        Ok(()) => Ok(bytes),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::NotFound, "there is no such file").at(path.display()))
+        }
+        Err(e) => Err(Error::io("cannot read", path, &e)),
+    }
+}
+
+/// Which kinds of traffic count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum KindArg {
+    /// Sends of every form
+    P2p,
+    /// Collective calls
+    Collective,
+    /// Put, get and accumulate calls
+    Onesided,
+    /// All of them added up
+    #[default]
+    All,
+}
+
+impl KindArg {
+    pub(in crate::cli) fn kinds(self) -> &'static [Kind] {
+        match self {
+            KindArg::P2p => &[Kind::PointToPoint],
+            KindArg::Collective => &[Kind::Collective],
+            KindArg::Onesided => &[Kind::OneSided],
+            KindArg::All => &Kind::ALL,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! `rankweave check`: does a program give the same results with permuted ranks?
+//!
+//! [`examine`] does the runs, [`text`] compares what they printed, [`files`] what they wrote.
+
+mod examine;
+mod files;
+mod text;
+
+use crate::cli::arguments::selection::StoreArgs;
+use crate::cli::arguments::time_limit;
+use crate::cli::console::shell::quoted;
+use crate::cli::console::{Exit, output};
+use crate::cli::trial::{Scratch, Series, Streams};
+use crate::error::Result;
+use crate::options::number_list;
+use crate::report::units::printable;
+use crate::store::{Finding, Store, Verdict};
+use examine::{Examination, Found};
+use files::Files;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+use text::{Filter, Order, Tolerance};
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave check -- mpirun -n 8 ./app input.small
+  rankweave check --file out.dat --tolerance 1e-9 -- mpirun -n 8 ./app
+  rankweave check --ignore '^started on' --seeds 1-10 -- srun -n 16 ./app
+  rankweave check --sorted --timeout 300 -- mpiexec -n 8 ./app    lines come in any order
+  rankweave check --json -- mpirun -n 8 ./app | jq -r .verdict";
+
+const LONG: &str = "\
+Finds out whether a program gives the same results when its ranks sit on other processes.
+
+MPI lets ranks be placed anywhere, but some programs count on a place: they take the launcher's rank \
+from the environment, choose a device by arithmetic on their rank, or mix ranks of MPI_COMM_WORLD \
+with those of a communicator whose ranks were reordered. Such a program must not be reordered.
+
+The program runs plain, once recorded, and once for each seed with randomly permuted ranks, both those \
+of MPI_COMM_WORLD and those of topologies made with reorder = 1. Its exit \
+code, its output and the files named with --file have to stay the same: whole numbers and words \
+exactly, other numbers within --tolerance. Times, rates, dates, addresses and names of nodes may \
+differ, and so may lines that match --ignore. Where the plain runs print their lines in different \
+orders, lines are compared sorted. Use a small input: the program runs five times or more.
+
+The verdict:
+  safe            all runs agree
+  differs         permuted ranks change the result; the first difference is shown, and the command \
+that shows it again
+  not comparable  the program fails, is ended by the time limit, or varies by itself
+
+It is remembered in the store for the program, whatever its key and number of ranks: 'rankweave run' \
+in mode auto does not reorder a program whose verdict is 'differs'. --allow overrides that. A launch can \
+find one by itself: 'mixes ranks', if messages go by ranks of another communicator after MPI_Cart_create \
+and the like gave new ones; then only the ranks of topologies are left alone, until a check with as many \
+ranks says otherwise.
+
+Files named with --file are put back as they were before every run and at the end. Anything else the \
+program writes is left as the last run left it. Each run reads standard input from its start if that \
+is a file, and nothing otherwise.
+
+Exit codes: 0 safe; 1 differs or not comparable; 2 usage or I/O error.";
+
+/// Run a program with permuted ranks and compare its results: is reordering safe for it?
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES, long_about = LONG)]
+#[command(override_usage = "rankweave check [OPTIONS] -- LAUNCHER [ARGS…]")]
+pub struct Args {
+    /// Seeds of the permutations, one run each: numbers and ranges such as 1-5,17
+    #[arg(long, value_name = "LIST", default_value = "1-3", value_parser = seeds)]
+    seeds: Seeds,
+
+    /// How far numbers that are not whole may differ: relative, or relative and absolute
+    ///
+    /// Sums over ranks are added in another order when ranks sit elsewhere, and differ in the last
+    /// digits. An absolute tolerance (1e-6,1e-12) is for values that would be zero but for rounding.
+    #[arg(long, value_name = "REL[,ABS]", default_value = "1e-6", value_parser = Tolerance::parse)]
+    tolerance: Tolerance,
+
+    /// Leave lines that match this regular expression out; may be given several times
+    #[arg(long, value_name = "REGEX")]
+    ignore: Vec<String>,
+
+    /// A file that the program writes, to be compared too; may be given several times
+    #[arg(long, value_name = "PATH")]
+    file: Vec<PathBuf>,
+
+    /// Compare standard error too
+    #[arg(long)]
+    stderr: bool,
+
+    /// Compare lines sorted: their order has no meaning
+    #[arg(long)]
+    sorted: bool,
+
+    /// Runs without permuted ranks, at least 2; the last of them is recorded
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=50))]
+    plain: u8,
+
+    /// Time after which a run is ended, in seconds, or as 10m
+    ///
+    /// [default: none for the first run; then ten times as long as that took, at least a minute]
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
+    timeout: Option<Duration>,
+
+    /// Tasks that keep their process, such as 0,8-11; none frees all
+    ///
+    /// [default: RANKWEAVE_FIX, else 0]
+    #[arg(long, value_name = "LIST")]
+    fix: Option<String>,
+
+    /// Standard input of every run
+    #[arg(long, value_name = "PATH")]
+    stdin: Option<PathBuf>,
+
+    /// Do not remember the verdict
+    #[arg(long)]
+    forget: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Print the verdict as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    ///
+    /// Everything from here on is passed on as it is; write -- before it.
+    #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
+    #[arg(allow_hyphen_values = true)]
+    launch: Vec<String>,
+}
+
+/// A list of seeds.
+#[derive(Debug, Clone)]
+struct Seeds(Vec<u32>);
+
+fn seeds(text: &str) -> std::result::Result<Seeds, String> {
+    number_list(text).map(Seeds).map_err(|e| e.to_string())
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if let Some(fix) = &self.fix {
+            crate::options::Settings::default().set("fix", fix).map_err(|e| e.at("--fix"))?;
+        }
+        let filter = Filter::new(self.tolerance, &self.ignore)?;
+        let store = self.store.open()?;
+        let series = Series::new(&self.launch, self.stdin.clone(), self.timeout)?;
+        let (scratch, streams) = (Scratch::inside(&store)?, Streams::new()?);
+        let files = Files::new(&self.file)?;
+        let examination = Examination {
+            series,
+            scratch: &scratch,
+            streams: &streams,
+            files: &files,
+            filter,
+            order: if self.sorted { Order::Sorted } else { Order::Printed },
+            with_stderr: self.stderr,
+            least_plain: usize::from(self.plain),
+            seeds: &self.seeds.0,
+            fix: self.fix.clone(),
+            tell: |text| eprintln!("rankweave: {text}"),
+        };
+        let found = examination.conclude()?;
+        let remembered = if self.forget { None } else { self.remember(&store, &found)? };
+        if self.json {
+            output::print_json(&self.json(&found, remembered.as_ref()))?;
+        } else {
+            output::print(&self.text(&found))?;
+            if let Some(path) = &remembered {
+                let path = path.display();
+                eprintln!("rankweave: the verdict is remembered for this program (in {path})");
+            }
+        }
+        Ok(if found.finding == Finding::Safe { Exit::Done } else { Exit::Nothing })
+    }
+
+    /// Puts the verdict into the store, if it is known which program it is about.
+    fn remember(&self, store: &Store, found: &Found) -> Result<Option<PathBuf>> {
+        let Some(record) = &found.record else { return Ok(None) };
+        let Some(program) = record.program_id() else { return Ok(None) };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let verdict = Verdict {
+            program: record.program.clone(),
+            launch: self.launch.clone(),
+            tasks: record.matrix.tasks() as u64,
+            checked_at: now.map_or(0, |d| d.as_secs()),
+            seeds: found.seeds.clone(),
+            finding: found.finding,
+            reason: found.reason.clone(),
+        };
+        store.keep_verdict(program, &verdict).map(Some)
+    }
+
+    /// The command that shows a difference again.
+    fn again(&self, found: &Found) -> Option<String> {
+        let words = ["rankweave", "run"].into_iter().map(String::from);
+        let launch = std::iter::once("--".to_string()).chain(self.launch.iter().cloned());
+        let line: Vec<String> = words.chain(found.again.iter().cloned()).chain(launch).collect();
+        let quoted: Vec<String> = line.iter().map(|word| quoted(word)).collect();
+        (!found.again.is_empty()).then(|| quoted.join(" "))
+    }
+
+    fn text(&self, found: &Found) -> String {
+        let mut text = format!("{}: ", found.finding.name());
+        if found.finding == Finding::Safe {
+            let files = match self.file.len() {
+                0 => String::new(),
+                1 => ", 1 file".into(),
+                n => format!(", {n} files"),
+            };
+            let tasks = found.record.as_ref().map_or(0, |r| r.matrix.tasks());
+            text.push_str(&format!(
+                "exit code, standard output ({} lines){files} stay the same with permuted ranks ({tasks} \
+                 ranks, seeds {})\n",
+                found.lines,
+                list(&found.seeds)
+            ));
+        } else {
+            text.push_str(&format!("{}\n", printable(&found.reason)));
+        }
+        if found.order == Order::Sorted && found.finding != Finding::NotComparable {
+            let why = if self.sorted { "--sorted" } else { "plain runs differ in their order" };
+            text.push_str(&format!("  lines were compared sorted: {why}\n"));
+        }
+        if found.finding == Finding::Safe && found.lines == 0 && self.file.is_empty() {
+            text.push_str(
+                "  the program prints nothing: only its exit code was compared; try: --file\n",
+            );
+        }
+        if let Some(place) = &found.difference {
+            let comparable = found.finding != Finding::NotComparable;
+            let names = if comparable { ("plain", "other") } else { ("one run", "another") };
+            text.push_str(&format!("  {}\n", place.what));
+            for (name, side) in
+                [(names.0, &place.difference.plain), (names.1, &place.difference.other)]
+            {
+                text.push_str(&match side {
+                    Some((line, what)) => {
+                        format!("    {name:<8} line {line}: {}\n", printable(what))
+                    }
+                    None => format!("    {name:<8} nothing\n"),
+                });
+            }
+            text.push_str(match (comparable, place.only_order) {
+                (_, true) => "  if the order of lines has no meaning: --sorted\n",
+                (false, _) => {
+                    "  if that line does not matter: --ignore REGEX; if rounding: --tolerance\n"
+                }
+                _ => "",
+            });
+        }
+        if let Some(again) = self.again(found) {
+            text.push_str(&format!("  again: {again}\n"));
+        }
+        text
+    }
+
+    fn json(&self, found: &Found, remembered: Option<&PathBuf>) -> Value {
+        let record = found.record.as_ref();
+        let side = |side: &Option<(usize, String)>| match side {
+            Some((line, text)) => json!({ "line": line, "text": text }),
+            None => Value::Null,
+        };
+        json!({
+            "schema": 1,
+            "verdict": found.finding.name(),
+            "reason": found.reason,
+            "program": record.map(|r| &r.program),
+            "identity": record.and_then(|r| r.program_id()),
+            "tasks": record.map(|r| r.matrix.tasks()),
+            "seeds": found.seeds,
+            "plain_runs": found.plain_runs,
+            "lines": found.lines,
+            "order": if found.order == Order::Sorted { "sorted" } else { "printed" },
+            "difference": found.difference.as_ref().map(|place| json!({
+                "what": place.what,
+                "only_order": place.only_order,
+                "plain": side(&place.difference.plain),
+                "other": side(&place.difference.other),
+            })),
+            "again": self.again(found),
+            "remembered": remembered.map(|p| p.display().to_string()),
+        })
+    }
+}
+
+/// Numbers with commas.
+fn list(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}

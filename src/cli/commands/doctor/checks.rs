@@ -1,0 +1,338 @@
+//! The checks of a launch as a whole: library, other preloaded tools, hosts, store, topology.
+//! Those of its programs are in [`program`](super::program).
+
+use super::diagnosis::{Diagnosis, Finding, Level};
+use crate::cli::inspect::{Image, NotElf, Search};
+use crate::cli::launcher::{Found, Launcher};
+use crate::cli::preload;
+use crate::options::{Mode, Spill};
+use crate::store::{Store, spill};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub(super) fn finding(level: Level, code: &'static str, text: impl Into<String>) -> Finding {
+    Finding { level, code, text: text.into(), advice: None }
+}
+
+impl Finding {
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Finding {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+/// Finds the library and looks at it.
+pub(super) fn library(diagnosis: &mut Diagnosis) {
+    let path = match preload::library::find() {
+        Ok(path) => path,
+        Err(error) => {
+            return diagnosis.findings.push(finding(
+                Level::Problem,
+                "library-missing",
+                error.to_string(),
+            ));
+        }
+    };
+    let broken = |what: String| {
+        finding(Level::Problem, "library-unreadable", format!("{what} ({})", path.display()))
+            .advise("installing the library again")
+    };
+    match Image::read(&path) {
+        Ok(image) if image.soname.is_none() && !image.offers("MPI_Init") => diagnosis
+            .findings
+            .push(broken("the file to preload is not the library of rankweave".into())),
+        Ok(image) => {
+            if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
+                diagnosis.findings.push(
+                    finding(
+                        Level::Warning,
+                        "library-private",
+                        format!("other users cannot read {}", path.display()),
+                    )
+                    .advise("chmod a+r, if others are to use it"),
+                );
+            }
+            diagnosis.library = Some((path, image));
+        }
+        Err(NotElf::Unreadable(why)) => {
+            diagnosis.findings.push(broken(format!("the library cannot be read: {why}")));
+        }
+        Err(_) => diagnosis.findings.push(broken("the file to preload is no library".into())),
+    }
+}
+
+/// What is preloaded already, and whether it wraps MPI, too.
+pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
+    let mut lists: Vec<String> = std::env::var("LD_PRELOAD").ok().into_iter().collect();
+    for program in &diagnosis.programs {
+        let set = program.part.variables.iter().filter(|v| v.0 == "LD_PRELOAD");
+        lists.extend(set.filter_map(|v| v.1.clone()));
+    }
+    let ours = diagnosis.library.as_ref().map(|l| l.0.clone());
+    let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
+    for entry in lists.iter().flat_map(|list| list.split([':', ' '])).filter(|e| !e.is_empty()) {
+        let path = PathBuf::from(entry);
+        if diagnosis.before.contains(&path) || ours.as_ref() == Some(&path) {
+            continue;
+        }
+        let image = match (entry.contains('/'), &diagnosis.library) {
+            (false, Some((_, like))) => search.open(entry, like),
+            _ => Image::read(&path).ok(),
+        };
+        let found = match image {
+            None => finding(
+                Level::Warning,
+                "preload-missing",
+                format!("LD_PRELOAD already names {entry}, which is not there or no library"),
+            )
+            .advise("taking it out: every process of the launch complains about it"),
+            Some(image) if entry.ends_with("librankweave.so") => finding(
+                Level::Warning,
+                "preload-twice",
+                format!(
+                    "LD_PRELOAD already names another librankweave.so: {}",
+                    image.path.display()
+                ),
+            )
+            .advise("taking it out: only the first of the two works"),
+            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => finding(
+                Level::Note,
+                "preload-tool",
+                format!("{entry} wraps MPI calls, too; it gets them behind this library"),
+            ),
+            Some(_) => finding(
+                Level::Note,
+                "preload-other",
+                format!("{entry} is preloaded, too; it does not wrap MPI"),
+            ),
+        };
+        diagnosis.before.push(path);
+        diagnosis.findings.push(found);
+    }
+}
+
+/// What concerns the launch as a whole.
+pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
+    let mut list = Vec::new();
+    if diagnosis.launch.launcher == Launcher::Other {
+        list.push(
+            finding(
+                Level::Warning,
+                "no-launcher",
+                "no launcher is recognised; settings go through the environment, which reaches the \
+                 processes of other nodes only if the launcher passes it on",
+            )
+            .advise("mpirun, mpiexec or srun as the first word, or as it is if the launcher does"),
+        );
+    }
+    if let Some(image) = &diagnosis.launch.container {
+        list.push(
+            finding(
+                Level::Problem,
+                "container",
+                format!("the launcher starts the container {image}: the library has to be inside"),
+            )
+            .advise("--container-mounts with the directory of the library, under the same path"),
+        );
+    }
+    let nodes = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(1);
+    let several = diagnosis.launch.hosts
+        || nodes("SLURM_JOB_NUM_NODES") > 1
+        || nodes("PBS_NUM_NODES") > 1
+        || found.launcher == Launcher::Srun && nodes("SLURM_NNODES") > 1;
+    diagnosis.launch.hosts = several;
+    if several && let Some((path, _)) = &diagnosis.library {
+        match file_system(path) {
+            Place::Shared => {}
+            Place::Local(kind) => list.push(
+                finding(
+                    Level::Warning,
+                    "library-local",
+                    format!(
+                        "{} is on a local file system ({kind}); ranks of nodes without it make the \
+                         others carry on without the tool",
+                        path.display()
+                    ),
+                )
+                .advise("installing it under the same path on every node, or on a shared one"),
+            ),
+        }
+    }
+    if diagnosis.settings.mode == Mode::Off {
+        list.push(finding(Level::Problem, "mode-off", "the mode is off: nothing is done"));
+    }
+    let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
+    if !alike {
+        list.push(finding(
+            Level::Note,
+            "several-programs",
+            "the launch starts different programs: their ranks are recorded and not reordered",
+        ));
+    }
+    diagnosis.findings.extend(list);
+}
+
+enum Place {
+    Shared,
+    Local(String),
+}
+
+fn file_system(path: &Path) -> Place {
+    // Of linux/magic.h and the file systems' own headers.
+    const SHARED: [i64; 11] = [
+        0x6969,
+        0x0bd0_0bd0,
+        0x4750_4653,
+        0x1983_0326,
+        0x00c3_6400,
+        0x5346_414f,
+        0xff53_4d42,
+        0x6573_5546,
+        0xaad7_aaea,
+        0x2003_0528,
+        0x0102_1997,
+    ];
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return Place::Shared };
+    // SAFETY: a C string and a struct of the right type, zeroed.
+    let (code, data) = unsafe {
+        let mut data: libc::statfs = std::mem::zeroed();
+        (libc::statfs(name.as_ptr(), &raw mut data), data)
+    };
+    let kind = data.f_type;
+    if code != 0 || SHARED.contains(&kind) {
+        return Place::Shared;
+    }
+    Place::Local(match kind {
+        0xef53 => "ext4".into(),
+        0x5846_5342 => "xfs".into(),
+        0x0102_1994 => "tmpfs".into(),
+        0x794c_7630 => "overlay".into(),
+        0x9123_683e => "btrfs".into(),
+        other => format!("type {other:#x}"),
+    })
+}
+
+/// The store, and whether it can be written.
+pub(super) fn store(diagnosis: &mut Diagnosis) {
+    let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
+        Ok(directory) => directory,
+        Err(error) => {
+            let found = finding(Level::Problem, "store-unknown", error.to_string());
+            return diagnosis.findings.push(found);
+        }
+    };
+    if let Err(why) = writable(&directory) {
+        diagnosis.findings.push(
+            finding(
+                Level::Problem,
+                "store-blocked",
+                format!("the store cannot be written: {why} ({})", directory.display()),
+            )
+            .advise("--store with a directory that the node of rank 0 can write"),
+        );
+    }
+    diagnosis.store = Some(directory);
+}
+
+/// Where the counters are kept while the program runs, on this node.
+pub(super) fn spill(diagnosis: &mut Diagnosis) {
+    let spill = &diagnosis.settings.spill;
+    if *spill == Spill::Off {
+        let text =
+            "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
+        return diagnosis.findings.push(finding(Level::Note, "spill-off", text));
+    }
+    let places = spill::candidates(spill.directory());
+    let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
+    diagnosis.spill = places.iter().find(usable).cloned();
+    if diagnosis.spill.is_none() {
+        let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+        diagnosis.findings.push(
+            finding(
+                Level::Warning,
+                "spill-blocked",
+                format!(
+                    "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
+                     leaves no matrix",
+                    list.join(" or ")
+                ),
+            )
+            .advise("--spill with a directory of the nodes that can be written, or off"),
+        );
+    } else if let Some(place) = &diagnosis.spill
+        && let Place::Shared = file_system(place)
+    {
+        diagnosis.findings.push(
+            finding(
+                Level::Warning,
+                "spill-shared",
+                format!("spill files are not kept on a shared file system ({})", place.display()),
+            )
+            .advise("--spill with a directory of the nodes themselves, such as /dev/shm"),
+        );
+    }
+}
+
+/// Whether a directory can be written, or made.
+fn writable(directory: &Path) -> Result<(), String> {
+    let mut place = directory;
+    while !place.exists() {
+        place = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    }
+    if !place.is_dir() {
+        return Err(format!("{} is not a directory", place.display()));
+    }
+    let Ok(name) = CString::new(place.as_os_str().as_bytes()) else {
+        return Err("its name holds a zero".into());
+    };
+    // SAFETY: a C string.
+    match unsafe { libc::access(name.as_ptr(), libc::W_OK | libc::X_OK) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error().to_string()),
+    }
+}
+
+/// Where the topology comes from.
+pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
+    if let Some(text) = &diagnosis.settings.topology {
+        if let Err(error) = crate::topology::parse(text) {
+            diagnosis.findings.push(finding(
+                Level::Warning,
+                "topology",
+                format!("{error}; ranks will not be reordered"),
+            ));
+        }
+        return;
+    }
+    // Without the library nothing tells which kind of libhwloc would do, and its absence is said.
+    let Some((_, like)) = &diagnosis.library else { return };
+    let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
+    if !names.iter().any(|name| search.open(name, like).is_some()) {
+        diagnosis.findings.push(
+            finding(
+                Level::Note,
+                "hwloc-missing",
+                "libhwloc is not found here; the topology is read from /sys instead",
+            )
+            .advise(
+                "installing hwloc on the compute nodes for caches and packages of odd machines",
+            ),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_that_can_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(writable(&dir.path().join("a/b/c")), Ok(()));
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(writable(&file.join("store")).unwrap_err().contains("not a directory"));
+    }
+}

@@ -1,0 +1,81 @@
+//! `rankweave doctor`: what a launch would do with the library, and why it would not work.
+//!
+//! Everything is found out without starting the launch: programs and libraries are read as files
+//! ([`inspect`](crate::cli::inspect)), never executed. Two programs are asked for something harmless, and
+//! only where needed: the launcher for its version, Python for the place of mpi4py. `--probe` starts
+//! the launcher with this program in place of the real one, to see the nodes themselves.
+
+mod bindings;
+mod checks;
+mod diagnosis;
+mod probe;
+mod program;
+mod text;
+
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::console::{Exit, output};
+use crate::cli::preload::settings;
+use crate::error::Result;
+use diagnosis::Diagnosis;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave doctor -- mpirun -n 64 ./app input
+  rankweave doctor --json -- srun -n 256 python train.py
+  rankweave doctor --probe -- mpirun -n 64 ./app      also looks at the nodes";
+
+const LONG: &str = "\
+Tells what 'rankweave run' would do with a launch, without starting it: which MPI and which of its \
+bindings the programs use, what is preloaded where, what will be recorded and reordered; and if \
+nothing will, why not.
+
+Programs and libraries are read as files. With --probe the launcher is started once, with this \
+program in place of the real one, to see on every node whether the library arrives there.
+
+Exit codes: 0 the launch will be recorded; 1 it will not, or not all of it; 2 usage or I/O error.";
+
+/// Tell what a launch will do with the library, and why not
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES, long_about = LONG)]
+#[command(override_usage = "rankweave doctor [OPTIONS] -- LAUNCHER [ARGS…]")]
+pub struct Args {
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    /// Start the launcher with this program instead of the real one, to look at the nodes
+    #[arg(long)]
+    probe: bool,
+
+    /// Print the diagnosis as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Answer a probe: what this process sees
+    #[arg(long, hide = true)]
+    on_node: bool,
+
+    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    #[arg(value_name = "LAUNCHER", required_unless_present = "on_node", trailing_var_arg = true)]
+    #[arg(allow_hyphen_values = true)]
+    launch: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if self.on_node {
+            output::print(&probe::answer())?;
+            return Ok(Exit::Done);
+        }
+        let settings = settings::settings(&self.settings)?;
+        let mut diagnosis = Diagnosis::of(&self.launch, settings)?;
+        if self.probe {
+            diagnosis.probe(&self.launch)?;
+        }
+        if self.json {
+            output::print_json(&diagnosis.json())?;
+        } else {
+            output::print(&text::text(&diagnosis))?;
+        }
+        Ok(if diagnosis.recorded() { Exit::Done } else { Exit::Nothing })
+    }
+}

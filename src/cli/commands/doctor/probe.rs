@@ -1,0 +1,111 @@
+//! `--probe`: starts the launcher with this program in place of the real one.
+//!
+//! Every process says on which node it is, whether the library was preloaded into it, and whether
+//! the file can be read there. No MPI is started.
+
+use super::diagnosis::{Diagnosis, Finding, Level};
+use crate::cli::preload;
+use crate::error::{Error, ErrorKind, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+const MARK: &str = "rankweave-probe";
+
+/// What the processes of one node said.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Node {
+    /// Its name.
+    pub name: String,
+    /// Processes that answered.
+    pub processes: usize,
+    /// Of these, those with the library.
+    pub preloaded: usize,
+}
+
+/// The answer of a process that was started by a probe.
+pub(super) fn answer() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let loaded = maps.contains("librankweave");
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{MARK} {} {}\n", name.trim(), u8::from(loaded))
+}
+
+/// Starts the probe. Errors: the launcher cannot be started, or no process answers.
+pub(super) fn launch(
+    diagnosis: &Diagnosis,
+    command: &[String],
+) -> Result<(Vec<Node>, Vec<Finding>)> {
+    let Some(&start) = diagnosis.launch.starts.first() else {
+        return Err(Error::new(ErrorKind::Usage, "there is no program in whose place to probe"));
+    };
+    let own = std::env::current_exe()
+        .map_err(|e| Error::new(ErrorKind::Io, format!("this program is not found: {e}")))?;
+    let mut words = command[..start].to_vec();
+    words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
+    let plan = preload::command::plan_of(&words)?;
+    let done = Command::new(&plan.command[0])
+        .args(&plan.command[1..])
+        .envs(plan.environment.iter().cloned())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| {
+            Error::new(ErrorKind::Io, format!("cannot start the launcher: {e}"))
+                .at(&plan.command[0])
+        })?;
+    let nodes = read(&String::from_utf8_lossy(&done.stdout));
+    if nodes.is_empty() {
+        let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
+        return Err(Error::new(ErrorKind::Io, format!("no process of the probe answered: {said}"))
+            .advise("the launch by itself, to see whether it works without rankweave"));
+    }
+    let findings = nodes
+        .iter()
+        .filter(|node| node.preloaded < node.processes)
+        .map(|node| Finding {
+            level: Level::Problem,
+            code: "not-preloaded",
+            text: format!(
+                "on {} the library is in {} of {} processes",
+                node.name, node.preloaded, node.processes
+            ),
+            advice: Some("installing it there under the same path".into()),
+        })
+        .collect();
+    Ok((nodes, findings))
+}
+
+fn read(text: &str) -> Vec<Node> {
+    let mut nodes: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for line in text.lines() {
+        // A launcher may put the rank before each line.
+        let Some(at) = line.find(MARK) else { continue };
+        let mut words = line[at + MARK.len()..].split_whitespace();
+        if let (Some(name), Some(loaded)) = (words.next(), words.next()) {
+            let node = nodes.entry(name.to_string()).or_default();
+            node.0 += 1;
+            node.1 += usize::from(loaded == "1");
+        }
+    }
+    nodes
+        .into_iter()
+        .map(|(name, (processes, preloaded))| Node { name, processes, preloaded })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_by_node() {
+        let nodes = read(
+            "rankweave-probe a 1\n[1,0]<stdout>: rankweave-probe b 1\nnoise\n\
+                          rankweave-probe b 0\nrankweave-probe\n",
+        );
+        let found: Vec<_> =
+            nodes.iter().map(|n| (n.name.as_str(), n.processes, n.preloaded)).collect();
+        assert_eq!(found, [("a", 1, 1), ("b", 2, 1)]);
+        assert_eq!(read(&answer()).len(), 1);
+    }
+}

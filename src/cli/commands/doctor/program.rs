@@ -1,0 +1,431 @@
+//! The checks of one program: whether the library gets into it, and sees its MPI.
+
+use super::checks::finding;
+use super::diagnosis::{Diagnosed, Diagnosis, Finding, Level};
+use crate::cli::inspect::{Closure, Family, Image, Mpi, Program};
+use crate::cli::launcher::Launcher;
+use crate::cli::preload;
+use crate::options::is_c_function;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What the program needs and is not there.
+pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
+    if !closure.missing.is_empty() {
+        program.findings.push(
+            finding(
+                Level::Warning,
+                "libraries-missing",
+                format!(
+                    "libraries of the program are not found here: {}",
+                    closure.missing.join(", ")
+                ),
+            )
+            .advise("loading the modules that the job loads, or LD_LIBRARY_PATH"),
+        );
+    }
+}
+
+/// Everything about one program.
+pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
+    let mut found = Vec::new();
+    ways(program, &mut found);
+    match &program.started.program {
+        Program::Binary(image) => binary(program, image, diagnosis, &mut found),
+        Program::Script { text } => script(program, text, &mut found),
+        Program::Container(name) => found.push(container(name, diagnosis)),
+        Program::Strange(path) => found.push(finding(
+            Level::Problem,
+            "not-a-program",
+            format!("{} is neither a program nor a script", path.display()),
+        )),
+        Program::Unreadable(path, why) => found.push(
+            finding(
+                Level::Warning,
+                "program-unreadable",
+                format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
+            )
+            .advise("asking somebody who can read it; the loader preloads into it all the same"),
+        ),
+        Program::Missing(word) => found.push(
+            finding(
+                Level::Problem,
+                "program-missing",
+                format!("there is no program '{word}' here"),
+            )
+            .advise("the full path, or running this where the launch runs"),
+        ),
+        Program::Nothing => found.push(finding(
+            Level::Problem,
+            "no-program",
+            match &diagnosis.launch.file {
+                Some(file) => {
+                    format!("the programs are named in a file ({file}), which is not read")
+                }
+                None => "the command line names no program".to_string(),
+            },
+        )),
+    }
+    if let Some((mpi, how)) = &program.mpi {
+        mpi_library(program, mpi, how.as_deref(), diagnosis, &mut found);
+    }
+    program.findings.extend(found);
+}
+
+/// Programs that the program is started through.
+fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
+    for through in &program.started.through {
+        if let Some(how) = &through.clears {
+            found.push(
+                finding(
+                    Level::Problem,
+                    "clears-preload",
+                    format!("'{how}' takes LD_PRELOAD away from the program"),
+                )
+                .advise("leaving LD_PRELOAD and the RANKWEAVE_ variables alone there"),
+            );
+        } else if let Some(value) = &through.preload {
+            found.push(
+                finding(
+                    Level::Problem,
+                    "replaces-preload",
+                    format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
+                )
+                .advise(
+                    "setting that LD_PRELOAD outside of the launch: 'rankweave run' adds to it",
+                ),
+            );
+        }
+    }
+}
+
+fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut Vec<Finding>) {
+    let path = &image.path;
+    if let Some((_, library)) = &diagnosis.library
+        && !image.fits(library)
+    {
+        found.push(finding(
+            Level::Problem,
+            "architecture",
+            format!(
+                "the program is for {}, the library for {}",
+                image.architecture(),
+                library.architecture()
+            ),
+        ));
+        return;
+    }
+    if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
+        found.push(
+            finding(
+                Level::Problem,
+                "static",
+                "the program is linked statically: nothing can be preloaded into it",
+            )
+            .advise("linking it dynamically (without -static; on Cray: -dynamic)"),
+        );
+        return;
+    }
+    if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
+        found.push(
+            finding(
+                Level::Problem,
+                "mpi-linked-in",
+                "MPI itself is linked into the program statically: its calls do not leave it",
+            )
+            .advise("linking with the shared library of the MPI (libmpi.so)"),
+        );
+        return;
+    }
+    if let Some(interpreter) = image.interpreter.as_deref() {
+        if interpreter.contains("ld-musl") {
+            found.push(
+                finding(Level::Problem, "musl", "the program uses musl, the library needs glibc")
+                    .advise("a build of the program for glibc"),
+            );
+        } else if !Path::new(interpreter).exists() {
+            found.push(finding(
+                Level::Warning,
+                "interpreter-missing",
+                format!("the program asks for {interpreter}, which is not here"),
+            ));
+        }
+    }
+    privileges(path, found);
+    let own: Vec<&str> = image
+        .undefined
+        .iter()
+        .map(|symbol| symbol.name.as_str())
+        .filter(|name| name.strip_prefix('P').is_some_and(|n| is_c_function(n.as_bytes())))
+        .collect();
+    if !own.is_empty() {
+        found.push(
+            finding(
+                Level::Warning,
+                "profiles-itself",
+                format!(
+                    "the program has a profiling layer linked in and calls {} such as {}: these \
+                     calls are not recorded, and its ranks are left alone",
+                    own.len(),
+                    own[0]
+                ),
+            )
+            .advise("linking it without that layer"),
+        );
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if program.mpi.is_none() {
+        found.push(match interpreter_of(&name) {
+            Some(language) => finding(
+                Level::Warning,
+                "mpi-unknown-yet",
+                format!(
+                    "{language} loads its MPI library while it runs, and which is not known here; \
+                     functions newer than MPI 3.1 are hidden from it, and if it has some its ranks \
+                     are left alone"
+                ),
+            )
+            .advise(format!("{}=/path/to/libmpi.so, which says which it will be", preload::functions::MPI)),
+            None => finding(
+                Level::Problem,
+                "no-mpi",
+                "the program uses no MPI library: neither it nor a library of it is linked with one",
+            )
+            .advise("the program itself, if this one starts it; or one that was built with mpicc"),
+        });
+    } else if let Some((_, Some(how))) = &program.mpi {
+        let who = interpreter_of(&name).unwrap_or("the program");
+        found.push(finding(
+            Level::Note,
+            "loads-mpi",
+            format!("{who} loads its MPI library while it runs; which one is known: {how}"),
+        ));
+        if interpreter_of(&name).is_none() && program.bindings.count() == 0 {
+            found.push(
+                finding(
+                    Level::Warning,
+                    "no-mpi-calls",
+                    "the program is not linked with MPI and calls none of its functions",
+                )
+                .advise("the program itself, if this one starts it"),
+            );
+        }
+    }
+}
+
+/// Languages whose programs load MPI while they run, by the name of the interpreter.
+fn interpreter_of(name: &str) -> Option<&'static str> {
+    let known = [
+        ("python", "Python"),
+        ("pypy", "Python"),
+        ("julia", "Julia"),
+        ("perl", "Perl"),
+        ("R", "R"),
+        ("Rscript", "R"),
+        ("java", "Java"),
+        ("ruby", "Ruby"),
+        ("node", "Node"),
+        ("lua", "Lua"),
+        ("octave", "Octave"),
+        ("matlab", "MATLAB"),
+        ("MATLAB", "MATLAB"),
+    ];
+    known
+        .iter()
+        .find(|(start, _)| {
+            name.strip_prefix(start).is_some_and(|rest| {
+                rest.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-')
+            })
+        })
+        .map(|known| known.1)
+}
+
+/// A program with rights of its own: the loader does not preload into it.
+fn privileges(path: &Path, found: &mut Vec<Finding>) {
+    let Ok(metadata) = path.metadata() else { return };
+    // SAFETY: no preconditions.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let mode = metadata.mode();
+    let ignored = "the dynamic linker ignores LD_PRELOAD with a path for it";
+    if mode & 0o4000 != 0 || mode & 0o2000 != 0 {
+        let own = (mode & 0o4000 == 0 || metadata.uid() == user)
+            && (mode & 0o2000 == 0 || metadata.gid() == group);
+        let level = if own { Level::Warning } else { Level::Problem };
+        found.push(
+            finding(
+                level,
+                "set-id",
+                format!("{} is set-user-id or set-group-id: {ignored}", path.display()),
+            )
+            .advise("a copy of the program without these bits"),
+        );
+    }
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
+    // SAFETY: two C strings; no buffer is given, only the size is asked for.
+    let size = unsafe {
+        libc::getxattr(name.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0)
+    };
+    if size > 0 {
+        // Root gains nothing from capabilities of a file, so nothing is ignored for it.
+        let level = if user == 0 { Level::Warning } else { Level::Problem };
+        found.push(
+            finding(
+                level,
+                "capabilities",
+                format!("{} has file capabilities: {ignored}", path.display()),
+            )
+            .advise("a copy of the program without them (cp does not keep them)"),
+        );
+    }
+}
+
+fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
+    let name = program.started.words.first().cloned().unwrap_or_default();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        let clears = [
+            "unset LD_PRELOAD",
+            "env -u LD_PRELOAD",
+            "export -n LD_PRELOAD",
+            "env -i ",
+            "LD_PRELOAD= ",
+            "LD_PRELOAD=\"\"",
+            "--cleanenv",
+            "unset ${!LD_",
+            "--clearenv",
+        ]
+        .iter()
+        .any(|way| line.contains(way))
+            || line.ends_with("LD_PRELOAD=")
+            || line.contains("LD_PRELOAD=;");
+        let replaces = line.contains("LD_PRELOAD=")
+            && !line.contains("$LD_PRELOAD")
+            && !line.contains("${LD_PRELOAD");
+        if clears || replaces {
+            found.push(
+                finding(
+                    Level::Problem,
+                    "script-clears",
+                    format!(
+                        "the script takes LD_PRELOAD away, line {}: {}",
+                        number + 1,
+                        line.chars().take(80).collect::<String>()
+                    ),
+                )
+                .advise("LD_PRELOAD=\"mine.so:$LD_PRELOAD\" to add to it, or leaving it alone"),
+            );
+        }
+    }
+    found.push(
+        finding(
+            Level::Warning,
+            "script",
+            format!("'{name}' is a script; what it starts is not known without running it"),
+        )
+        .advise("rankweave doctor with the program that the script starts"),
+    );
+}
+
+fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
+    let library = diagnosis.library.as_ref().map(|l| l.0.display().to_string());
+    let library = library.unwrap_or_else(|| "librankweave.so".into());
+    let directory = Path::new(&library).parent().unwrap_or(Path::new("/")).display().to_string();
+    let advice = match name {
+        "apptainer" | "singularity" => format!(
+            "{name} exec --bind {directory} --env LD_PRELOAD={library} …: these hand the rest of \
+             the environment on, unless --cleanenv is given"
+        ),
+        "docker" | "podman" | "podman-hpc" => format!(
+            "{name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
+             LD_PRELOAD={library}, --volume {directory}:{directory}"
+        ),
+        "enroot" => format!("enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
+        _ => format!("making {directory} visible inside and passing LD_PRELOAD={library} on"),
+    };
+    finding(
+        Level::Problem,
+        "container",
+        format!(
+            "{name} runs the program in a container: the library has to be visible inside under \
+             the same path, and LD_PRELOAD has to be passed on"
+        ),
+    )
+    .advise(advice)
+}
+
+fn mpi_library(
+    program: &Diagnosed,
+    mpi: &Mpi,
+    how: Option<&str>,
+    diagnosis: &Diagnosis,
+    found: &mut Vec<Finding>,
+) {
+    if mpi.family == Family::Unknown {
+        found.push(finding(
+            Level::Problem,
+            "unknown-mpi",
+            format!(
+                "{} is an MPI of an unknown kind: its calls are passed on untouched",
+                mpi.path.display()
+            ),
+        ));
+    }
+    let other = match diagnosis.launch.launcher {
+        Launcher::OpenMpi => mpi.family == Family::Mpich || mpi.family == Family::Standard,
+        Launcher::Hydra => mpi.family == Family::OpenMpi,
+        _ => false,
+    };
+    if other {
+        found.push(
+            finding(
+                Level::Problem,
+                "other-launcher",
+                format!(
+                    "the launcher is that of {}, the program uses {}: each process would be a job \
+                     of its own",
+                    diagnosis.launch.launcher.name(),
+                    mpi.version().unwrap_or_else(|| mpi.family.name().into()),
+                ),
+            )
+            .advise("the launcher of the program's own MPI"),
+        );
+    } else if how.is_none()
+        && let Some(beside) = &diagnosis.launcher_mpi
+        && beside.path != mpi.path
+        && beside.family == mpi.family
+        && beside.version() != mpi.version()
+    {
+        found.push(finding(
+            Level::Warning,
+            "other-version",
+            format!(
+                "the launcher belongs to {}, the program uses {}",
+                beside.version().unwrap_or_default(),
+                mpi.version().unwrap_or_default()
+            ),
+        ));
+    }
+    if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
+        found.push(finding(Level::Problem, "one-rank", "one rank has nobody to talk to"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreters_by_name() {
+        assert_eq!(interpreter_of("python3.11"), Some("Python"));
+        assert_eq!(interpreter_of("julia"), Some("Julia"));
+        assert_eq!(interpreter_of("R"), Some("R"));
+        for name in ["pythonic", "Rocket", "lmp", "nodeset"] {
+            assert_eq!(interpreter_of(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `rankweave env`: the variables, their values and what they mean.
+
+use crate::cli::console::{Exit, output};
+use crate::error::Result;
+use crate::options::{Settings, TABLE};
+use serde_json::json;
+
+/// List the RANKWEAVE_* variables: value, default, meaning
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let value = |name: &str| {
+            std::env::var_os(name)
+                .map(|v| v.to_string_lossy().into_owned())
+                .filter(|v| !v.is_empty())
+        };
+        let (_, errors) = Settings::from_env(value);
+        let problem = |name: &str| errors.iter().find(|e| e.place() == Some(name));
+        if self.json {
+            let list: Vec<_> = TABLE
+                .iter()
+                .map(|o| {
+                    json!({
+                        "variable": o.env, "option": format!("--{}", o.name),
+                        "value": value(o.env), "default": o.default, "meaning": o.help,
+                        "problem": problem(o.env).map(ToString::to_string),
+                    })
+                })
+                .collect();
+            output::print_json(&json!({ "schema": 1, "variables": list }))?;
+            return Ok(Exit::Done);
+        }
+        let mut text = String::new();
+        for option in TABLE {
+            let state = match (value(option.env), problem(option.env)) {
+                (_, Some(error)) => format!("ignored: {error}"),
+                (Some(value), None) => format!("= {}", crate::report::units::printable(&value)),
+                (None, None) => format!("not set, default {}", option.default),
+            };
+            text.push_str(&format!("{:<22} {state}\n    {}\n", option.env, option.help));
+        }
+        output::print(&text)?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,143 @@
+//! `rankweave eval`: all metrics of a mapping.
+
+mod noise;
+
+use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
+use crate::cli::arguments::number_file;
+use crate::cli::console::{Exit, output};
+use crate::error::Result;
+use crate::mapping::Objective;
+use crate::metrics::{self, Evaluation};
+use noise::NoiseArgs;
+use serde::Serialize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100
+  rankweave eval --matrix app.graph --topology torus:8x8x8 --mapping order.txt
+  rankweave eval --matrix lulesh --topology torus:8x8x8 --mapping order.txt --json
+  rankweave eval --matrix m.csv --topology mesh:4x4 --objective hop-bytes
+  rankweave eval --matrix m.csv --topology tree:4:4 --noise all --noise-levels 0.1,0.5,1,2";
+
+/// Compute all metrics of a mapping
+///
+/// Without --mapping, of the given order: task i on the i-th slot.
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    instance: InstanceArgs,
+
+    /// The mapping: line i (from 0) is the slot of task i
+    #[arg(long, value_name = "FILE", conflicts_with = "noise")]
+    mapping: Option<PathBuf>,
+
+    /// Print this one only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
+    #[arg(long, value_name = "OBJECTIVE")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
+    #[arg(hide_possible_values = true)]
+    objective: Option<String>,
+
+    #[command(flatten)]
+    study: NoiseArgs,
+
+    /// Print the metrics as JSON; those of links are null where the topology has no links
+    #[arg(long)]
+    json: bool,
+}
+
+/// The metrics that scripts rely on; field names are those of the JSON.
+#[derive(Serialize)]
+struct Answer {
+    schema: u32,
+    hop_bytes: u128,
+    total_hops: u128,
+    avg_hops: f64,
+    max_dilation: u64,
+    sum_com: u128,
+    max_com: u128,
+    mc: Option<f64>,
+    mmc: Option<u64>,
+    ac: Option<f64>,
+    amc: Option<f64>,
+    icv: u64,
+    icm: u64,
+    mnrv: u64,
+    mnrm: u64,
+    predicted_time: Option<f64>,
+}
+
+impl From<&Evaluation> for Answer {
+    fn from(e: &Evaluation) -> Self {
+        Answer {
+            schema: 1,
+            hop_bytes: e.hop_bytes,
+            total_hops: e.total_hops,
+            avg_hops: e.avg_hops,
+            max_dilation: e.max_dilation,
+            sum_com: e.sum_com,
+            max_com: e.max_com,
+            mc: e.mc,
+            mmc: e.mmc,
+            ac: e.ac,
+            amc: e.amc,
+            icv: e.icv,
+            icm: e.icm,
+            mnrv: e.mnrv,
+            mnrm: e.mnrm,
+            predicted_time: e.predicted_time,
+        }
+    }
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let instance = self.instance.load()?;
+        let mapping = match &self.mapping {
+            Some(path) => number_file::mapping(path)?,
+            None => instance.identity(),
+        };
+        let topology = instance.topology.as_ref();
+        if self.study.wanted() {
+            let objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
+            return self.study.execute(&instance, objective, self.json);
+        }
+        let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
+        if self.json {
+            output::print_json(&Answer::from(&evaluation))?;
+        } else if let Some(name) = &self.objective {
+            let objective: Objective = name.parse()?;
+            let value =
+                value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
+            output::print(&format!("{value}\n"))?;
+        } else {
+            output::print(&text(&evaluation))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn text(e: &Evaluation) -> String {
+    let real = |x: f64| format!("{x:.3}");
+    let none = || "-".to_string();
+    let rows = [
+        ("hop_bytes", e.hop_bytes.to_string(), "bytes times distance, all pairs"),
+        ("total_hops", e.total_hops.to_string(), "distance, all pairs that talk"),
+        ("avg_hops", real(e.avg_hops), "mean distance of a pair"),
+        ("hops_per_byte", real(e.hops_per_byte), "mean distance of a byte"),
+        ("max_dilation", e.max_dilation.to_string(), "largest distance of a pair"),
+        ("sum_com", e.sum_com.to_string(), "cost, all pairs"),
+        ("max_com", e.max_com.to_string(), "cost of the most expensive pair"),
+        ("mc", e.mc.map_or_else(none, real), "most bytes over bandwidth on a link"),
+        ("mmc", e.mmc.map_or_else(none, |n| n.to_string()), "most pairs on a link"),
+        ("ac", e.ac.map_or_else(none, real), "mean bytes over bandwidth of the links in use"),
+        ("amc", e.amc.map_or_else(none, real), "mean pairs of the links in use"),
+        ("icv", e.icv.to_string(), "bytes between nodes"),
+        ("icm", e.icm.to_string(), "pairs between nodes"),
+        ("mnrv", e.mnrv.to_string(), "most bytes that a node receives"),
+        ("mnrm", e.mnrm.to_string(), "most pairs in which a node receives"),
+        ("time", e.predicted_time.map_or_else(none, real), "all traffic at once, in bytes"),
+    ];
+    rows.map(|(name, value, what)| format!("{name:<14}{value:>20}  {what}\n")).concat()
+}

@@ -1,0 +1,185 @@
+//! `rankweave import` and `rankweave export`: other tools' formats, both ways.
+
+use crate::cli::arguments::number_file;
+use crate::cli::arguments::selection::{self, KindArg, SelectArgs, StoreArgs};
+use crate::cli::console::{Exit, output};
+use crate::decide;
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{self, Export, FORMATS};
+use crate::matrix::{CommMatrix, Kind, SparseMatrix};
+use crate::store::Record;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+fn names(wanted: fn(&dyn formats::Format) -> bool) -> clap::builder::PossibleValuesParser {
+    let values = FORMATS
+        .iter()
+        .filter(|f| wanted(**f))
+        .map(|f| clap::builder::PossibleValue::new(f.name()).help(f.about()));
+    clap::builder::PossibleValuesParser::new(values.collect::<Vec<_>>())
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  rankweave import matrix.mtx                    keep it under the key 'matrix'
+  rankweave import --key app-n64 mon.*.prof      profiles of Open MPI's monitoring
+  zcat big.csv.gz | rankweave import --key big -";
+
+/// Keep a matrix of another tool in the store
+///
+/// The format is told from the content.
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = IMPORT_EXAMPLES)]
+pub struct ImportArgs {
+    /// The file; - is standard input. Several are added up, such as mon.*.prof
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Key to keep it under [default: the first file's name without its ending]
+    ///
+    /// To have it used for the launches of a program, give its key or set RANKWEAVE_KEY there.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+
+    /// The format, if its content does not tell
+    #[arg(long, value_name = "FORMAT", value_parser = names(|f| f.reads()))]
+    from: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl ImportArgs {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let mut record = self.read(&self.files[0])?;
+        for file in &self.files[1..] {
+            record.matrix = added(&record.matrix, &self.read(file)?.matrix);
+        }
+        if let Some(key) = self.key {
+            let mut settings = crate::options::Settings::default();
+            settings.set("key", &key).map_err(|e| e.at("--key"))?;
+            record.key = settings.key.unwrap_or(key);
+        }
+        if record.recorded_at == 0 {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            record.recorded_at = now.map_or(0, |d| d.as_secs());
+        }
+        let path = self.store.open()?.save(&record)?;
+        eprintln!(
+            "rankweave: {} tasks, {} pairs kept as '{}' in {}",
+            record.matrix.tasks(),
+            record.matrix.sum().pairs(),
+            record.key,
+            path.display()
+        );
+        Ok(Exit::Done)
+    }
+}
+
+impl ImportArgs {
+    fn read(&self, file: &Path) -> Result<Record> {
+        let Some(name) = &self.from else { return selection::matrix_file(file) };
+        let bytes = selection::read(file)?;
+        let shown = file.display().to_string();
+        let matrix = formats::by_name(name)?.read(&formats::Source::new(&shown, &bytes))?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(selection::record_of(matrix, &stem, &shown))
+    }
+}
+
+/// Two matrices added up kind by kind, as large as the larger one.
+fn added(a: &CommMatrix, b: &CommMatrix) -> CommMatrix {
+    let tasks = a.tasks().max(b.tasks());
+    let layers = Kind::ALL.map(|kind| {
+        let entries: Vec<_> = a.layer(kind).entries().chain(b.layer(kind).entries()).collect();
+        SparseMatrix::from_entries(tasks, &entries)
+    });
+    CommMatrix::from_layers(layers).unwrap_or_else(|| CommMatrix::empty(tasks))
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  rankweave export --to csv --out app.csv            the newest record
+  rankweave export lulesh --to mtx --kind p2p        point-to-point traffic for scipy, to stdout
+  rankweave export --to metis --out app.graph        affinity graph for KaHIP, VieM, METIS
+  rankweave export --to rankfile --out app.rf        the best order found, for Open MPI 4
+  rankweave export --to cray --mapping order.txt     an order of your own, for Cray MPICH";
+
+/// Write a matrix, or the order of ranks, for another tool
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXPORT_EXAMPLES)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+
+    /// The format
+    #[arg(long, value_name = "FORMAT", value_parser = names(|f| f.writes()))]
+    to: String,
+
+    /// Which kinds of traffic
+    #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
+    kind: KindArg,
+
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// For rank orders: the process of each task, one a line [default: the best order found]
+    ///
+    /// The processes are those of the recorded launch, in the launcher's order. Without this
+    /// option, the order that a launch with rankweave would use: the one of the recorded launch if
+    /// that was reordered, else one computed now from the matrix and the places.
+    #[arg(long, value_name = "FILE", conflicts_with = "as_launched")]
+    mapping: Option<PathBuf>,
+
+    /// For rank orders: the order of the recorded launch
+    #[arg(long)]
+    as_launched: bool,
+}
+
+impl ExportArgs {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let format = formats::by_name(&self.to)?;
+        let record = self.select.record()?;
+        let mut export = Export::new(&record, self.kind.kinds());
+        if format.places_ranks() && !self.as_launched {
+            export.process_of_task = self.order(&record)?;
+        }
+        output::write_to(self.out.as_deref(), |out| format.write(&export, out))?;
+        Ok(Exit::Done)
+    }
+}
+
+impl ExportArgs {
+    /// The process of each task.
+    fn order(&self, record: &Record) -> Result<Vec<u32>> {
+        if let Some(path) = &self.mapping {
+            return self.given_order(path, record);
+        }
+        if record.launch.is_reordered() && record.launch.mode == "reorder" {
+            return Ok(record.launch.process_of_task.clone());
+        }
+        let tree = formats::places::tree(record)?;
+        let slots: Vec<usize> = (0..record.matrix.tasks()).collect();
+        let decision = decide::decide(&record.matrix, &tree, &slots, &decide::Options::default())?;
+        eprintln!("rankweave: {}", decision.reason);
+        Ok(decision.process_of_task)
+    }
+
+    fn given_order(&self, path: &Path, record: &Record) -> Result<Vec<u32>> {
+        let name = path.display().to_string();
+        let tasks = record.matrix.tasks();
+        let order = number_file::mapping(path)?;
+        let mut taken = vec![false; tasks];
+        let free = order
+            .iter()
+            .all(|&p| taken.get_mut(p).is_some_and(|slot| !std::mem::replace(slot, true)));
+        if order.len() != tasks || !free {
+            let what = format!("this is not an order of {tasks} processes");
+            return Err(Error::new(ErrorKind::Infeasible, what)
+                .at(name)
+                .advise("one line for each task, each process from 0 once"));
+        }
+        Ok(order.into_iter().map(|process| process as u32).collect())
+    }
+}

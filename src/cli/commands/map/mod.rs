@@ -1,0 +1,468 @@
+//! `rankweave map`: computes a mapping offline.
+
+use crate::cli::arguments::instance::{Figure, Instance, InstanceArgs, no_links, value_of};
+use crate::cli::arguments::number_file;
+use crate::cli::console::progress::metered;
+use crate::cli::console::{Exit, output};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::{
+    self, Budget, Loads, Mapper, Objective, Preset, Previous, Problem, ProblemBuilder,
+};
+use crate::matrix::Graph;
+use crate::metrics;
+use crate::options;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave map --matrix app.graph --topology tree:16:4:8@1:10:100 --out order.txt
+  rankweave map --matrix lulesh --topology torus:8x8x8 --preset strong
+  rankweave map --matrix m.csv --topology slurm:topology.conf --slots nodes.txt --json
+  rankweave map --matrix m.mtx --topology mesh:32x32 --objective mc --fix 0=0
+  rankweave map --matrix chares.graph --topology torus:8x8 --weights loads.txt --imbalance 5
+  rankweave map --matrix app.graph --topology torus:8x8x8 --slots left.txt \\
+                --previous order.txt --migration-cost 1000000
+  rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100 --mapping order.txt";
+
+/// Compute a mapping of tasks to slots, without running anything
+///
+/// Line i (from 0) of the output is the slot of task i. A summary goes to standard error.
+/// The exit code is 0 whenever a mapping was computed, even if the given order is already the best.
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    instance: InstanceArgs,
+
+    /// How much effort to spend: fast, default or strong
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Preset::ALL.map(Preset::name)))]
+    #[arg(hide_possible_values = true)]
+    preset: String,
+
+    /// The algorithm; the default tries several and keeps the best. 'list' lists them
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    algorithm: String,
+
+    /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
+    ///
+    /// hop-bytes: bytes times distance; total-hops: distance of all pairs that talk; sum-com,
+    /// max-com: sum and maximum of the cost of the pairs; mc, mmc: the most loaded link, in bytes
+    /// over bandwidth and in pairs that use it; time: the predicted time of all traffic at once, the
+    /// most loaded link or the slot that sends or receives most.
+    #[arg(long, value_name = "OBJECTIVE", default_value = "hop-bytes")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
+    #[arg(hide_possible_values = true)]
+    objective: String,
+
+    /// Tasks that must be on a certain slot, such as 0=0,3=17
+    #[arg(long, value_name = "TASK=SLOT,…")]
+    fix: Option<String>,
+
+    /// Tasks that share a slot, on average, when there are more tasks than slots
+    ///
+    /// 1.5 gives every second slot two tasks. No slot gets more tasks than an even distribution
+    /// needs.
+    #[arg(long, value_name = "F", default_value_t = 1.0, conflicts_with = "weights")]
+    oversubscribe: f64,
+
+    /// The compute load of each task, one number a line: slots get equal load, not equal counts
+    ///
+    /// For more tasks than slots: the tasks are first grouped by who talks to whom, as many groups
+    /// as slots and about equally loaded, then the groups are mapped.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+
+    /// With --weights: how far above the mean the load of a slot may be, in percent
+    #[arg(long, value_name = "PCT", default_value_t = 3.0, requires = "weights")]
+    imbalance: f64,
+
+    /// A mapping that is in use: a task stays on its slot unless moving it is worth its price
+    ///
+    /// One slot a line, as --out writes it. Slots that are not allowed any more force moves.
+    #[arg(long, value_name = "MAPPING")]
+    previous: Option<PathBuf>,
+
+    /// With --previous: the price of moving one task, in units of the objective
+    ///
+    /// For hop-bytes that is bytes times distance: moving B bytes of a task's data over d hops is
+    /// worth B times d. What is minimised is the objective plus this for every task that moves.
+    #[arg(long, value_name = "X", default_value_t = 0, requires = "previous")]
+    migration_cost: u64,
+
+    /// Ignore pairs with less than this part of the heaviest pair's traffic (0 to 1)
+    ///
+    /// For matrices that are nearly full; the cost is always that of the whole matrix
+    /// (TopoMatch paper, 4: only values above X times the maximum enter the graph).
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    sparse_factor: f64,
+
+    /// Stop after this time and take the best so far; also 500ms, 2m [default: no limit]
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<String>,
+
+    /// Number of threads; the answer does not depend on it [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+
+    /// Seed of randomized algorithms
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Show progress of long work even if standard error is no terminal
+    #[arg(long)]
+    progress: bool,
+
+    /// Write the mapping to this file [default: standard output, unless --json]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Print the summary as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Names of the algorithms and where each comes from.
+fn algorithms() -> String {
+    let names = mapping::registry().iter();
+    names.map(|m| format!("{:<26}{}\n", m.name(), m.source())).collect()
+}
+
+/// The summary; field names are those of the JSON.
+#[derive(Serialize)]
+struct Answer {
+    schema: u32,
+    algorithm: String,
+    preset: String,
+    tasks: usize,
+    slots: usize,
+    objective: &'static str,
+    cost: Figure,
+    identity_cost: Figure,
+    seconds: f64,
+    cpu_seconds: f64,
+    peak_rss_bytes: u64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    moves: Option<Moves>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    load: Option<Load>,
+}
+
+/// With `--previous`.
+#[derive(Serialize)]
+struct Moves {
+    /// Tasks that are not where they were.
+    moved: usize,
+    /// Of these, those whose slot may not be used any more.
+    forced_moves: usize,
+    migration_cost: u64,
+}
+
+/// With `--weights`.
+#[derive(Serialize)]
+struct Load {
+    max_load: u128,
+    mean_load: f64,
+}
+
+/// What was computed, whichever way.
+struct Solution {
+    slot_of_task: Vec<usize>,
+    diagnostics: Vec<(&'static str, String)>,
+    moves: Option<Moves>,
+    load: Option<Load>,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if self.algorithm == "list" {
+            output::print(&algorithms())?;
+            return Ok(Exit::Done);
+        }
+        let objective: Objective = self.objective.parse()?;
+        let preset: Preset = self.preset.parse()?;
+        let mapper = mapping::by_name(&self.algorithm)?;
+        let fixed = fixed(self.fix.as_deref())?;
+        let instance = self.instance.load()?;
+        let graph = Graph::from_traffic(&instance.matrix);
+        let graph = self.thinned(graph)?;
+        let mut budget = match &self.time_limit {
+            Some(text) => Budget::within(options::seconds(text).map_err(|e| e.at("--time-limit"))?),
+            None => Budget::unlimited(),
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        budget = budget.with_threads(self.threads.unwrap_or_else(cores));
+        let (mut budget, meter) = metered(budget, self.progress);
+
+        let mut builder = Problem::builder(&graph, instance.topology.as_ref())
+            .slots(&instance.slots)
+            .traffic(&instance.matrix)
+            .objective(objective)
+            .preset(preset)
+            .seed(self.seed);
+        if objective.needs_links() && instance.topology.network().is_none() {
+            return Err(no_links(objective, instance.topology.as_ref()));
+        }
+        if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
+            builder = builder.capacities(&capacities);
+        }
+        for &(task, slot) in &fixed {
+            builder = builder.fix(task, slot);
+        }
+        let (wall, cpu) = (Instant::now(), cpu_time());
+        let solution = self.solve(builder, mapper, &instance, &mut budget)?;
+        drop(meter);
+        let (seconds, cpu_seconds) = (wall.elapsed(), cpu_time().saturating_sub(cpu));
+
+        let mut identity = instance.identity();
+        if solution.load.is_none() {
+            let mut plain =
+                Problem::builder(&graph, instance.topology.as_ref()).slots(&instance.slots);
+            if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
+                plain = plain.capacities(&capacities);
+            }
+            for &(task, slot) in &fixed {
+                plain = plain.fix(task, slot);
+            }
+            let problem = plain.build()?;
+            problem.check(&solution.slot_of_task)?;
+            identity = problem.slots_of(&problem.identity_places());
+        }
+        let cost = |slots: &[usize]| -> Result<Figure> {
+            let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
+            value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
+        };
+        let answer = Answer {
+            schema: 1,
+            algorithm: mapper.name().into(),
+            preset: preset.name().into(),
+            tasks: graph.vertices(),
+            slots: instance.slots.len(),
+            objective: objective.name(),
+            cost: cost(&solution.slot_of_task)?,
+            identity_cost: cost(&identity)?,
+            seconds: seconds.as_secs_f64(),
+            cpu_seconds: cpu_seconds.as_secs_f64(),
+            peak_rss_bytes: peak_rss(),
+            moves: solution.moves,
+            load: solution.load,
+        };
+        if self.out.is_some() || !self.json {
+            output::write_to(self.out.as_deref(), |out| {
+                solution
+                    .slot_of_task
+                    .iter()
+                    .try_for_each(|slot| writeln!(out, "{slot}"))
+                    .map_err(crate::formats::write_error)
+            })?;
+        }
+        if self.json {
+            output::print_json(&answer)?;
+        } else {
+            eprint!("{}", text(&answer, &instance, &solution.diagnostics));
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The graph without its light edges.
+    fn thinned(&self, graph: Graph) -> Result<Graph> {
+        let factor = self.sparse_factor;
+        if !(0.0..=1.0).contains(&factor) {
+            return Err(Error::new(ErrorKind::Usage, format!("{factor} is not from 0 to 1"))
+                .at("--sparse-factor")
+                .advise("0 for all pairs, 0.1 to leave out those below a tenth of the heaviest"));
+        }
+        if factor == 0.0 {
+            return Ok(graph);
+        }
+        let vertices = graph.vertices();
+        let weights = (0..vertices).flat_map(|v| graph.weights(v).iter().copied());
+        let least = weights.max().unwrap_or(0) as f64 * factor;
+        let edges: Vec<(u32, u32, u64)> = (0..vertices)
+            .flat_map(|v| graph.arcs(v).map(move |(u, w)| (v as u32, u, w)))
+            .filter(|&(v, u, w)| v < u && w as f64 > least)
+            .collect();
+        Ok(Graph::from_edges(vertices, &edges))
+    }
+
+    /// Runs the algorithm, in the way that the options ask for.
+    fn solve(
+        &self,
+        builder: ProblemBuilder<'_>,
+        mapper: &dyn Mapper,
+        instance: &Instance,
+        budget: &mut Budget,
+    ) -> Result<Solution> {
+        let previous = match &self.previous {
+            None => None,
+            Some(path) => Some(Previous {
+                slot_of_task: number_file::mapping(path)?,
+                migration_cost: self.migration_cost,
+            }),
+        };
+        let moves = |moved, forced_moves| {
+            Some(Moves { moved, forced_moves, migration_cost: self.migration_cost })
+        };
+        if let Some(path) = &self.weights {
+            let expected = "one load a line, line i that of task i";
+            let weights = number_file::read(path, "the load", expected)?;
+            let loads =
+                Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;
+            let placed = |e: Error| if e.place().is_none() { e.at(path.display()) } else { e };
+            let (answer, moves) = match &previous {
+                None => {
+                    let answer = mapping::map_with_loads(builder, &loads, mapper, budget);
+                    (answer.map_err(placed)?, None)
+                }
+                Some(previous) => {
+                    let answer =
+                        mapping::remap_with_loads(builder, &loads, previous, mapper, budget);
+                    let answer = answer.map_err(|e| e.at("--weights with --previous"))?;
+                    (answer.mapping, moves(answer.moved, answer.forced))
+                }
+            };
+            let of_slots = loads.of_slots(instance.topology.slots(), &answer.slot_of_task);
+            return Ok(Solution {
+                slot_of_task: answer.slot_of_task,
+                diagnostics: answer.diagnostics,
+                moves,
+                load: Some(Load {
+                    max_load: of_slots.into_iter().max().unwrap_or(0),
+                    mean_load: loads.total() as f64 / instance.slots.len().max(1) as f64,
+                }),
+            });
+        }
+        let problem = builder.build()?;
+        let Some(previous) = previous else {
+            let outcome = mapper.map(&problem, budget)?;
+            return Ok(Solution {
+                slot_of_task: outcome.slot_of_task,
+                diagnostics: outcome.diagnostics,
+                moves: None,
+                load: None,
+            });
+        };
+        let answer =
+            mapping::remap(&problem, &previous, mapper, budget).map_err(|e| e.at("--previous"))?;
+        Ok(Solution {
+            slot_of_task: answer.outcome.slot_of_task,
+            diagnostics: answer.outcome.diagnostics,
+            moves: moves(answer.moved, answer.forced),
+            load: None,
+        })
+    }
+
+    /// Tasks that each slot may take; `None` if it is one for all. Never more than an even
+    /// distribution needs: a slot left empty while others share is not what anyone wants.
+    fn capacities(&self, tasks: usize, slots: usize) -> Result<Option<Vec<u32>>> {
+        let factor = self.oversubscribe;
+        if !(1.0..=1e6).contains(&factor) {
+            return Err(Error::new(ErrorKind::Usage, format!("{factor} is not a number from 1"))
+                .at("--oversubscribe")
+                .advise("2 for two tasks on each slot"));
+        }
+        if factor == 1.0 {
+            return Ok(None);
+        }
+        let even = tasks.div_ceil(slots.max(1)) as u64;
+        let below = |k: usize| (k as f64 * factor + 1e-9).floor() as u64;
+        Ok(Some((0..slots).map(|k| (below(k + 1) - below(k)).min(even) as u32).collect()))
+    }
+}
+
+/// `0=0,3=17`: pairs of task and slot.
+fn fixed(text: Option<&str>) -> Result<Vec<(u32, usize)>> {
+    let parts = text.unwrap_or("").split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let pair = part.split_once('=').map(|(task, slot)| (task.trim(), slot.trim()));
+            pair.and_then(|(task, slot)| Some((task.parse().ok()?, slot.parse().ok()?))).ok_or_else(
+                || {
+                    Error::new(ErrorKind::Usage, format!("'{part}' is not TASK=SLOT"))
+                        .at("--fix")
+                        .advise("a list such as 0=0,3=17")
+                },
+            )
+        })
+        .collect()
+}
+
+fn text(answer: &Answer, instance: &Instance, diagnostics: &[(&'static str, String)]) -> String {
+    let mut out = format!(
+        "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the given order",
+        answer.tasks,
+        answer.slots,
+        instance.topology.slots(),
+        instance.topology.name(),
+        answer.objective,
+        answer.cost,
+        answer.algorithm,
+        answer.preset,
+        answer.identity_cost,
+    );
+    let real = |figure: Figure| match figure {
+        Figure::Whole(n) => n as f64,
+        Figure::Real(x) => x,
+    };
+    let (before, after) = (real(answer.identity_cost), real(answer.cost));
+    if before > 0.0 {
+        out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
+    }
+    if let Some(moves) = &answer.moves {
+        out.push_str(&format!(
+            "\n{} tasks moved, {} of them because their slot is gone",
+            moves.moved, moves.forced_moves
+        ));
+    }
+    if let Some(load) = &answer.load {
+        out.push_str(&format!(
+            "\nload of a slot {} at most, mean {:.1}",
+            load.max_load, load.mean_load
+        ));
+    }
+    out.push_str(&format!(
+        "\n{:.3} s, {:.3} s of CPU time, {} at most\n",
+        answer.seconds,
+        answer.cpu_seconds,
+        crate::report::units::bytes(answer.peak_rss_bytes)
+    ));
+    for (what, value) in diagnostics {
+        out.push_str(&format!("  {what}: {value}\n"));
+    }
+    out
+}
+
+fn usage() -> Option<libc::rusage> {
+    // SAFETY: getrusage fills the structure it is given and touches nothing else.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) == 0).then_some(usage)
+    }
+}
+
+/// CPU time of this process so far, user and system.
+fn cpu_time() -> Duration {
+    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    usage().map_or(Duration::ZERO, |u| of(u.ru_utime) + of(u.ru_stime))
+}
+
+/// Most memory this process had so far, in bytes.
+fn peak_rss() -> u64 {
+    usage().map_or(0, |u| u.ru_maxrss as u64 * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_tasks() {
+        assert_eq!(fixed(Some("0=0, 3=17")).unwrap(), [(0, 0), (3, 17)]);
+        assert_eq!(fixed(None).unwrap(), []);
+        for bad in ["0", "a=1", "1=", "-1=0", "1=2=3"] {
+            assert!(fixed(Some(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The commands: each has its options (documented for help and manual page) and a function that does
+//! what it says. No command imports another.
+
+pub(in crate::cli) mod check;
+pub(in crate::cli) mod compare;
+pub(in crate::cli) mod doctor;
+pub(in crate::cli) mod documents;
+pub(in crate::cli) mod environment;
+pub(in crate::cli) mod eval;
+pub(in crate::cli) mod exchange;
+pub(in crate::cli) mod map;
+pub(in crate::cli) mod recover;
+pub(in crate::cli) mod report;
+pub(in crate::cli) mod run;
+pub(in crate::cli) mod show;
+pub(in crate::cli) mod stored;
+pub(in crate::cli) mod topo;

@@ -1,0 +1,78 @@
+//! `rankweave run`: an MPI launch with the library preloaded into the MPI processes only.
+//!
+//! The launcher is recognised ([`crate::cli::launcher`]). Its command line is changed so that it passes
+//! the library and the settings on to the processes it starts ([`crate::cli::preload`]). Then this
+//! process *becomes* the launcher: signals, terminal and exit code are the launcher's own.
+
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::console::{Exit, output};
+use crate::cli::launcher::Launcher;
+use crate::cli::preload::command::plan;
+use crate::cli::preload::{functions, library, settings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::FUNCTIONS;
+use std::os::unix::process::CommandExt;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave run -- mpirun -n 64 ./app input
+  rankweave run --mode record -v -- srun -n 256 ./app
+  rankweave run --key winter-run --min-gain 10 -- mpiexec -n 64 ./app
+  rankweave run --topology torus:4x4x4 --fix none -- mpirun -n 64 ./app
+  rankweave run --dry-run -- mpirun -n 64 ./app       show what would be executed";
+
+const LONG: &str = "\
+Runs an MPI launch with the library preloaded into its MPI processes, and only there.
+
+The first launch of a program records which ranks talk to each other; later launches with as many \
+ranks give the ranks to the processes so that those that talk much are close. Open MPI (mpirun, \
+mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and Slurm (srun) are recognised; \
+any other launcher gets the settings through its environment.
+
+The library is looked for next to this program, in ../lib and in ../lib/rankweave; RANKWEAVE_LIBRARY \
+names it directly.
+
+The exit code is that of the launcher.";
+
+/// Run an MPI launch: record it, or place its ranks by what was recorded
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES, long_about = LONG)]
+#[command(override_usage = "rankweave run [OPTIONS] -- LAUNCHER [ARGS…]")]
+pub struct Args {
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    /// Print the command that would be executed, and do not execute it
+    #[arg(long)]
+    dry_run: bool,
+
+    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    ///
+    /// Everything from here on is passed on as it is; write -- before it.
+    #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
+    #[arg(allow_hyphen_values = true)]
+    launch: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let mut variables = settings::variables(&self.settings)?;
+        let library = library::find()?;
+        let launcher = Launcher::of_command(&self.launch)?;
+        if let Some(functions) = functions::for_launch(&launcher, &self.launch, &library) {
+            variables.push((FUNCTIONS.to_string(), functions));
+        }
+        let plan =
+            plan(&launcher, &self.launch, &library, &variables, |name| std::env::var(name).ok())?;
+        if self.dry_run {
+            output::print(&plan.shell_line())?;
+            return Ok(Exit::Done);
+        }
+        let mut command = std::process::Command::new(&plan.command[0]);
+        command.args(&plan.command[1..]).envs(plan.environment.iter().cloned());
+        let error = command.exec();
+        Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
+            .at(&plan.command[0])
+            .advise("the name of a launcher that is in PATH, after --"))
+    }
+}

@@ -1,0 +1,113 @@
+//! `rankweave show`: summary and heat map of a record.
+
+use crate::cli::arguments::selection::{KindArg, SelectArgs};
+use crate::cli::console::{Exit, output};
+use crate::error::Result;
+use crate::formats::sum_of;
+use crate::report::Summary;
+use crate::report::terminal::{self, When};
+use crate::store::Launch;
+use std::io::IsTerminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave show                        the newest record
+  rankweave show lulesh                 the record whose key begins so
+  rankweave show --kind collective app  only collective calls
+  rankweave show matrix.mtx             a file of any known format
+  rankweave show --json | jq .total     figures for a script";
+
+/// Show a summary and a heat map of a matrix
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    select: SelectArgs,
+
+    /// Which kinds of traffic to show
+    #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
+    kind: KindArg,
+
+    /// Print the figures as JSON instead
+    #[arg(long)]
+    json: bool,
+
+    /// When to use colours: auto, always or never
+    ///
+    /// auto uses them on a terminal that has them, unless NO_COLOR is set.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true)]
+    color: ColorArg,
+
+    /// Width of the heat map in characters [default: that of the terminal]
+    #[arg(long, value_name = "N")]
+    width: Option<u16>,
+
+    /// Leave the heat map out
+    #[arg(long)]
+    no_map: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum ColorArg {
+    /// On a terminal that has them, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let record = self.select.record()?;
+        let summary =
+            Summary::new(&record, self.kind.kinds()).with_checks(&self.select.verdicts(&record));
+        if self.json {
+            output::print_json(&summary)?;
+            return Ok(Exit::Done);
+        }
+        let mut text = summary.text();
+        if !self.no_map {
+            let when = match self.color {
+                ColorArg::Auto => When::Auto,
+                ColorArg::Always => When::Always,
+                ColorArg::Never => When::Never,
+            };
+            let colours = terminal::colours(when, std::io::stdout().is_terminal(), |name| {
+                std::env::var(name).ok()
+            });
+            let width = self.width.map_or_else(terminal_width, usize::from);
+            let matrix = sum_of(&record.matrix, self.kind.kinds());
+            let boundaries = boundaries(&record.launch, matrix.tasks());
+            text.push('\n');
+            text.push_str(&terminal::heat_map(&matrix, &boundaries, width, colours));
+        }
+        output::print(&text)?;
+        Ok(Exit::Done)
+    }
+}
+
+/// The tasks that begin a node, if the tasks of every node stand together.
+pub(super) fn boundaries(launch: &Launch, tasks: usize) -> Vec<usize> {
+    let begins: Vec<usize> =
+        (1..tasks).filter(|&t| launch.node_of(t) != launch.node_of(t - 1)).collect();
+    if begins.len() + 1 == launch.node_names.len() { begins } else { Vec::new() }
+}
+
+fn terminal_width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
+    columns.filter(|&c| c > 0).unwrap_or_else(|| {
+        // SAFETY: TIOCGWINSZ fills the structure it is given and touches nothing else.
+        let size = unsafe {
+            let mut size: libc::winsize = std::mem::zeroed();
+            let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
+            (result == 0).then_some(size)
+        };
+        size.map_or(0, |s| usize::from(s.ws_col)).max(if std::io::stdout().is_terminal() {
+            20
+        } else {
+            80
+        })
+    })
+}

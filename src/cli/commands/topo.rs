@@ -1,0 +1,211 @@
+//! `rankweave topo`: shows a topology, or this machine's.
+
+use crate::cli::console::{Exit, output};
+use crate::error::{Error, ErrorKind, Result};
+use crate::topology::{self, Machine, Topology, Tree, costs};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave topo                                    this machine
+  rankweave topo --xml machine.xml                  another one, from 'lstopo --of xml'
+  rankweave topo --topology tree:2:16:32@1:10:100   what the description means
+  rankweave topo --topology slurm:/etc/slurm/topology.conf
+  rankweave topo --topology torus:8x8x8 --json";
+
+/// Most slots of which the distances are printed.
+const SHOWN: usize = 16;
+/// Most slots of which all distances are counted; above, those of some.
+const COUNTED: usize = 4096;
+
+/// Show a topology: its levels and distances
+///
+/// Without options, that of this machine. On a cluster, look at a compute node, not at the login
+/// node: they often differ.
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES)]
+pub struct Args {
+    /// The topology, in any form that 'rankweave map --topology' takes
+    #[arg(long, short, value_name = "T")]
+    topology: Option<String>,
+
+    /// The machine in this XML file of hwloc (lstopo --of xml FILE)
+    #[arg(long, value_name = "FILE", conflicts_with = "topology")]
+    xml: Option<String>,
+
+    /// Print it as JSON, with the distances of all pairs up to 64 slots
+    #[arg(long)]
+    json: bool,
+}
+
+/// One level of a tree.
+#[derive(Serialize)]
+struct Level {
+    name: Option<String>,
+    groups: usize,
+    distance: u64,
+}
+
+/// A topology for scripts; field names are those of the JSON.
+#[derive(Serialize)]
+struct Answer {
+    schema: u32,
+    name: String,
+    slots: usize,
+    nodes: usize,
+    dims: Option<Vec<usize>>,
+    levels: Vec<Level>,
+    links: Option<usize>,
+    max_distance: u64,
+    mean_distance: f64,
+    slot_names: Option<Vec<String>>,
+    distances: Option<Vec<Vec<u64>>>,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let (topology, names) = match (&self.topology, &self.xml) {
+            (Some(spec), _) => (topology::parse(spec)?, Vec::new()),
+            (None, Some(file)) => (topology::parse(&format!("hwloc:{file}"))?, Vec::new()),
+            (None, None) => this_machine()?,
+        };
+        let counted = count(topology.as_ref());
+        let answer = answer(topology.as_ref(), &names, &counted);
+        if self.json {
+            output::print_json(&answer)?;
+        } else {
+            output::print(&text(topology.as_ref(), &answer, &counted))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// The machine this runs on, one slot for each PU, with the names of its levels.
+fn this_machine() -> Result<(Box<dyn Topology>, Vec<String>)> {
+    let machine = Machine::from_sysfs(Path::new("/sys"))?;
+    let names = machine.level_names().to_vec();
+    let paths: Vec<Vec<u32>> = (0..machine.pus().len())
+        .map(|k| (0..names.len()).map(|level| machine.groups(level)[k]).collect())
+        .collect();
+    let slots = machine.pus().iter().map(|pu| format!("pu {pu}")).collect();
+    let tree = Tree::from_paths(&paths, &costs::of_levels(&names)).ok_or_else(|| {
+        Error::new(ErrorKind::Format, "the levels of this machine do not form a tree")
+            .at("/sys/devices/system/cpu")
+            .advise("--xml with the output of lstopo --of xml")
+    })?;
+    let label = format!("this machine: {}", machine.describe());
+    let tree = tree.with_node_level(None).with_label(label).with_slot_names(slots);
+    let mut names = names;
+    names.push("slot".into());
+    Ok((Box::new(tree), names))
+}
+
+/// Distances of pairs: how often each occurs, and whether all pairs were counted.
+struct Counted {
+    pairs: BTreeMap<u64, u64>,
+    complete: bool,
+}
+
+fn count(topology: &dyn Topology) -> Counted {
+    let slots = topology.slots();
+    let mut pairs = BTreeMap::new();
+    // Evenly spread slots when there are too many for all pairs.
+    let step = slots.div_ceil(COUNTED).max(1);
+    let sample: Vec<usize> = (0..slots).step_by(step).collect();
+    for (k, &a) in sample.iter().enumerate() {
+        for &b in &sample[k + 1..] {
+            *pairs.entry(topology.distance(a, b)).or_insert(0) += 1;
+        }
+    }
+    Counted { pairs, complete: step == 1 }
+}
+
+fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Answer {
+    /// Most slots of which all distances go into the JSON.
+    const LISTED: usize = 64;
+    let slots = topology.slots();
+    let nodes = (0..slots).map(|s| topology.node_of(s)).max().map_or(0, |n| n + 1);
+    let levels = topology.as_tree().map_or(Vec::new(), |tree| {
+        (0..tree.levels())
+            .map(|l| Level {
+                name: names.get(l).cloned(),
+                groups: tree.groups(l).iter().max().map_or(0, |&g| g as usize + 1),
+                distance: tree.cost(l),
+            })
+            .collect()
+    });
+    let all: u64 = counted.pairs.values().sum();
+    let sum: u128 = counted.pairs.iter().map(|(&d, &n)| u128::from(d) * u128::from(n)).sum();
+    let named = (0..slots).take(LISTED.max(SHOWN)).all(|s| topology.slot_name(s).is_some());
+    Answer {
+        schema: 1,
+        name: topology.name(),
+        slots,
+        nodes,
+        dims: topology.as_grid().map(|g| g.dims().to_vec()),
+        levels,
+        links: topology.network().map(crate::topology::count_links),
+        max_distance: counted.pairs.keys().next_back().copied().unwrap_or(0),
+        mean_distance: if all == 0 { 0.0 } else { sum as f64 / all as f64 },
+        slot_names: (named && slots > 0).then(|| {
+            (0..slots).map(|s| topology.slot_name(s).unwrap_or_default().to_string()).collect()
+        }),
+        distances: (slots <= LISTED).then(|| {
+            (0..slots).map(|a| (0..slots).map(|b| topology.distance(a, b)).collect()).collect()
+        }),
+    }
+}
+
+fn text(topology: &dyn Topology, answer: &Answer, counted: &Counted) -> String {
+    let mut out = format!("{}\n", answer.name);
+    let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<10}{value}\n"));
+    line("slots", answer.slots.to_string());
+    line("nodes", answer.nodes.to_string());
+    if let Some(dims) = &answer.dims {
+        line("grid", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × "));
+    }
+    if let Some(links) = answer.links {
+        line("links", format!("{links} (both directions counted)"));
+    }
+    let about = if counted.complete { "" } else { " (of a sample of the pairs)" };
+    line(
+        "distance",
+        format!("{:.3} on average, {} at most{about}", answer.mean_distance, answer.max_distance),
+    );
+    if !answer.levels.is_empty() {
+        out.push_str("\n  slots that first differ at       groups   distance\n");
+        for (k, level) in answer.levels.iter().enumerate() {
+            let name = level.name.clone().unwrap_or_else(|| format!("level {}", k + 1));
+            out.push_str(&format!("    {name:<26}{:>9}{:>11}\n", level.groups, level.distance));
+        }
+    }
+    out.push_str("\n  distance      pairs\n");
+    const LINES: usize = 12;
+    for (distance, pairs) in counted.pairs.iter().take(LINES) {
+        out.push_str(&format!("  {distance:>8}{pairs:>11}\n"));
+    }
+    if counted.pairs.len() > LINES {
+        out.push_str(&format!("         …  {} more distances\n", counted.pairs.len() - LINES));
+    }
+    let shown = answer.slots.min(SHOWN);
+    let wide = answer.max_distance.to_string().len().max(shown.to_string().len()) + 1;
+    let rest = if shown < answer.slots { format!(" (the first {shown})") } else { String::new() };
+    out.push_str(&format!("\n  distance of two slots{rest}\n      "));
+    for b in 0..shown {
+        out.push_str(&format!("{b:>wide$}"));
+    }
+    out.push('\n');
+    for a in 0..shown {
+        out.push_str(&format!("  {a:>4}"));
+        for b in 0..shown {
+            out.push_str(&format!("{:>wide$}", topology.distance(a, b)));
+        }
+        if let Some(name) = topology.slot_name(a) {
+            out.push_str(&format!("  {}", crate::report::units::printable(name)));
+        }
+        out.push('\n');
+    }
+    out
+}

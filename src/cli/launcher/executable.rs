@@ -1,0 +1,16 @@
+//! The file that a shell starts for a word.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// The program that a shell would start for a word.
+pub(in crate::cli) fn in_path(word: &str) -> Option<PathBuf> {
+    let executable = |path: &PathBuf| {
+        path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    if word.contains('/') {
+        return Some(PathBuf::from(word)).filter(executable);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    std::env::split_paths(&path).map(|dir| dir.join(word)).find(executable)
+}

@@ -1,0 +1,214 @@
+//! Which launcher is this?
+//!
+//! Names tell most of them; `mpirun` and `mpiexec` are links to the real one on many systems, and
+//! where they are not, the launcher is asked for its version.
+
+mod executable;
+mod question;
+
+pub(in crate::cli) use executable::in_path;
+pub(in crate::cli) use question::answer;
+
+use crate::error::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Families of launchers, by how they pass variables on to the processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launcher {
+    /// Open MPI and PRRTE: `-x NAME=VALUE`.
+    OpenMpi,
+    /// MPICH and Intel MPI: `-genv NAME VALUE`.
+    Hydra,
+    /// Slurm: `--export=ALL,NAME=VALUE`.
+    Srun,
+    /// Anything else, a program without launcher too: the environment.
+    Other,
+}
+
+/// Programs that run another one given behind them.
+const WRAPPERS: [&str; 11] = [
+    "env", "nice", "time", "timeout", "nohup", "stdbuf", "numactl", "taskset", "ionice", "setsid",
+    "chrt",
+];
+
+/// How many arguments of a wrapper are looked through for the launcher.
+const LOOKED_THROUGH: usize = 12;
+
+impl Launcher {
+    /// Name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::OpenMpi => "Open MPI",
+            Launcher::Hydra => "MPICH or Intel MPI (hydra)",
+            Launcher::Srun => "Slurm srun",
+            Launcher::Other => "unknown; variables go through its environment",
+        }
+    }
+
+    /// The launcher of a command line, wherever in it the launcher stands.
+    ///
+    /// Errors: the command is empty or its first word is not a program that can be found.
+    pub fn of_command(command: &[String]) -> Result<Found> {
+        let Some(first) = command.first() else {
+            return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
+        };
+        let Some(path) = in_path(first) else {
+            return Err(Error::new(ErrorKind::Usage, format!("there is no program '{first}'"))
+                .at("PATH")
+                .advise("loading the module of the MPI first, or the full path of the launcher"));
+        };
+        let name = base_name(&path);
+        let found = Found { launcher: Launcher::of_program(&path), position: 0 };
+        if found.launcher != Launcher::Other || !WRAPPERS.contains(&name.as_str()) {
+            return Ok(found);
+        }
+        for (position, word) in command.iter().enumerate().skip(1).take(LOOKED_THROUGH) {
+            if by_name(&base_name(Path::new(word))) != Verdict::Foreign
+                && let Some(path) = in_path(word)
+            {
+                let launcher = Launcher::of_program(&path);
+                if launcher != Launcher::Other {
+                    return Ok(Found { launcher, position });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The launcher that a program is.
+    pub fn of_program(path: &Path) -> Launcher {
+        let mut link = path.to_path_buf();
+        let mut ambiguous = false;
+        // The chain of links, each step by its name: /usr/bin/mpirun → mpirun.openmpi → orterun.
+        for _ in 0..16 {
+            match by_name(&base_name(&link)) {
+                Verdict::Known(launcher) => return launcher,
+                Verdict::Ambiguous => ambiguous = true,
+                Verdict::Foreign => {}
+            }
+            match std::fs::read_link(&link) {
+                Ok(next) => link = link.parent().unwrap_or(Path::new("/")).join(next),
+                Err(_) => break,
+            }
+        }
+        match ambiguous.then(|| answer(path, &["--version"])).flatten() {
+            Some(text) => by_version(&text),
+            None => Launcher::Other,
+        }
+    }
+}
+
+/// A launcher and the position of its name in the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The family.
+    pub launcher: Launcher,
+    /// Index of the launcher's name: above 0 behind `env`, `timeout` and the like.
+    pub position: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Known(Launcher),
+    Ambiguous,
+    Foreign,
+}
+
+fn by_name(name: &str) -> Verdict {
+    match name {
+        "orterun" | "prterun" | "prun" | "oshrun" | "shmemrun" => Verdict::Known(Launcher::OpenMpi),
+        "mpiexec.hydra" | "mpirun.hydra" => Verdict::Known(Launcher::Hydra),
+        "srun" => Verdict::Known(Launcher::Srun),
+        _ if name.ends_with(".openmpi") => Verdict::Known(Launcher::OpenMpi),
+        _ if name.ends_with(".mpich") => Verdict::Known(Launcher::Hydra),
+        _ if name.starts_with("mpirun") || name.starts_with("mpiexec") => Verdict::Ambiguous,
+        _ => Verdict::Foreign,
+    }
+}
+
+fn by_version(text: &str) -> Launcher {
+    let has = |part: &str| text.contains(part);
+    if has("Open MPI") || has("OpenRTE") || has("PRRTE") || has("prterun") {
+        Launcher::OpenMpi
+    } else if has("HYDRA") || has("Hydra") || has("Intel(R) MPI Library") || has("MPICH") {
+        Launcher::Hydra
+    } else if has("slurm") {
+        Launcher::Srun
+    } else {
+        Launcher::Other
+    }
+}
+
+fn base_name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn script(path: &Path, text: &str) {
+        std::fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn names_and_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        script(&at("orterun"), "exit 9");
+        symlink("orterun", at("mpirun.openmpi")).unwrap();
+        symlink(at("mpirun.openmpi"), at("mpirun")).unwrap();
+        assert_eq!(Launcher::of_program(&at("mpirun")), Launcher::OpenMpi);
+        script(&at("mpiexec.hydra"), "exit 9");
+        symlink("mpiexec.hydra", at("mpiexec")).unwrap();
+        assert_eq!(Launcher::of_program(&at("mpiexec")), Launcher::Hydra);
+        script(&at("srun"), "");
+        assert_eq!(Launcher::of_program(&at("srun")), Launcher::Srun);
+        script(&at("flux"), "echo Open MPI");
+        assert_eq!(Launcher::of_program(&at("flux")), Launcher::Other);
+        symlink(at("loop2"), at("loop1")).unwrap();
+        symlink(at("loop1"), at("loop2")).unwrap();
+        assert_eq!(Launcher::of_program(&at("loop1")), Launcher::Other);
+    }
+
+    #[test]
+    fn versions_decide_where_names_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        for (k, (text, launcher)) in [
+            ("mpirun (Open MPI) 5.0.3", Launcher::OpenMpi),
+            ("HYDRA build details:", Launcher::Hydra),
+            ("Intel(R) MPI Library for Linux* OS, Version 2021.13", Launcher::Hydra),
+            ("something else", Launcher::Other),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            // Linking onto a fresh name each time: a file being written cannot be executed.
+            let path = dir.path().join(format!("mpirun{k}"));
+            script(&path, &format!("[ \"$1\" = --version ] && echo '{text}'"));
+            assert_eq!(Launcher::of_program(&path), launcher, "{text}");
+        }
+    }
+
+    #[test]
+    fn behind_wrappers() {
+        let dir = tempfile::tempdir().unwrap();
+        let srun = dir.path().join("srun");
+        script(&srun, "");
+        let found = |words: &[&str]| {
+            Launcher::of_command(&words.iter().map(|w| (*w).to_string()).collect::<Vec<_>>())
+        };
+        let srun = srun.to_str().unwrap();
+        assert_eq!(
+            found(&["env", "A=1", srun, "-n", "4"]).unwrap(),
+            Found { launcher: Launcher::Srun, position: 2 }
+        );
+        assert_eq!(found(&["env", "A=1", "true"]).unwrap().launcher, Launcher::Other);
+        assert_eq!(found(&["sh", srun]).unwrap().launcher, Launcher::Other);
+        let error = found(&["mpirunn", "-n", "4"]).unwrap_err().to_string();
+        assert!(error.contains("mpirunn"), "{error}");
+        assert!(found(&[]).is_err());
+    }
+}

@@ -1,0 +1,364 @@
+//! The command line that passes the library and the settings on to the MPI processes.
+
+use super::{app_file, library, settings};
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::console::shell::quoted;
+use crate::cli::inspect::Image;
+use crate::cli::launcher::{Found, Launcher};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::is_c_function;
+use std::path::Path;
+
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// What is executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The command with its arguments.
+    pub command: Vec<String>,
+    /// Variables added to its environment.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// The plan as a line for a shell.
+    pub fn shell_line(&self) -> String {
+        let variables = self.environment.iter().map(|(n, v)| format!("{n}={}", quoted(v)));
+        let words = self.command.iter().map(|word| quoted(word));
+        let mut line = variables.chain(words).collect::<Vec<_>>().join(" ");
+        line.push('\n');
+        line
+    }
+}
+
+/// Plans a launch. `variables` are the settings to pass on; `environment` looks a variable of this
+/// process up: what is preloaded already stays.
+pub fn plan(
+    found: &Found,
+    command: &[String],
+    library: &Path,
+    variables: &[(String, String)],
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Plan> {
+    let library = library.to_string_lossy().into_owned();
+    let inherited = environment(PRELOAD).filter(|v| !v.trim().is_empty());
+    let mut plan = Plan { command: command.to_vec(), environment: Vec::new() };
+    let start = found.position + 1;
+    match found.launcher {
+        Launcher::OpenMpi => {
+            open_mpi(&mut plan, start, &library, inherited, variables, environment);
+        }
+        Launcher::Hydra => hydra(&mut plan, start, &library, inherited, variables),
+        Launcher::Srun => {
+            let exported = environment("SLURM_EXPORT_ENV").filter(|v| !v.is_empty());
+            srun(&mut plan, start, &library, inherited, exported, variables)?;
+        }
+        Launcher::Other => {
+            plan.environment = variables.to_vec();
+            plan.environment.push((PRELOAD.into(), joined(inherited, &library)));
+        }
+    }
+    Ok(plan)
+}
+
+/// The plan for a command without options. Errors: no such launcher, no library, or a variable that
+/// cannot be understood.
+pub(in crate::cli) fn plan_of(command: &[String]) -> Result<Plan> {
+    let variables = settings::variables(&SettingsArgs::default())?;
+    let launcher = Launcher::of_command(command)?;
+    plan(&launcher, command, &library::find()?, &variables, |name| std::env::var(name).ok())
+}
+
+/// What is preloaded already with the library: in front of other tools that wrap MPI calls, because
+/// those call `PMPI_X` and nothing behind them sees the call; behind everything else, some of which
+/// has to come first (sanitizers).
+fn joined(before: Option<String>, library: &str) -> String {
+    let Some(before) = before else { return library.to_string() };
+    let mut entries: Vec<&str> =
+        before.split([':', ' ']).filter(|entry| !entry.is_empty() && *entry != library).collect();
+    let place = entries.iter().position(|entry| wraps_mpi(entry)).unwrap_or(entries.len());
+    entries.insert(place, library);
+    entries.join(":")
+}
+
+/// True for a library that defines MPI functions.
+fn wraps_mpi(entry: &str) -> bool {
+    Image::read(Path::new(entry))
+        .is_ok_and(|image| image.offered.iter().any(|name| is_c_function(name.as_bytes())))
+}
+
+/// `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
+fn open_mpi(
+    plan: &mut Plan,
+    start: usize,
+    library: &str,
+    inherited: Option<String>,
+    variables: &[(String, String)],
+    environment: impl Fn(&str) -> Option<String>,
+) {
+    let mut preload = inherited;
+    // An LD_PRELOAD of the user's own is merged: two of them would be an error or overwrite each
+    // other, depending on the version.
+    let mut k = start;
+    while k + 1 < plan.command.len() {
+        let is_preload = |word: &str| word == PRELOAD || word.starts_with("LD_PRELOAD=");
+        if plan.command[k] == "-x" && is_preload(&plan.command[k + 1]) {
+            if let Some(value) = plan.command[k + 1].strip_prefix("LD_PRELOAD=") {
+                preload = Some(value.to_string());
+            }
+            plan.command.drain(k..k + 2);
+        } else {
+            k += 1;
+        }
+    }
+    let mut variables = variables.to_vec();
+    variables.insert(0, (PRELOAD.to_string(), joined(preload, library)));
+    plan.environment.extend(app_file::variable(&plan.command, start, &variables, environment));
+    let mut words = Vec::new();
+    for (name, value) in &variables {
+        words.extend(["-x".to_string(), format!("{name}={value}")]);
+    }
+    let mut places: Vec<usize> =
+        (start..plan.command.len()).filter(|&k| plan.command[k] == ":").map(|k| k + 1).collect();
+    places.push(start);
+    places.sort_unstable();
+    for place in places.into_iter().rev() {
+        plan.command.splice(place..place, words.iter().cloned());
+    }
+}
+
+/// `-genv NAME VALUE` behind the launcher; it counts for all programs of the launch.
+fn hydra(
+    plan: &mut Plan,
+    start: usize,
+    library: &str,
+    inherited: Option<String>,
+    variables: &[(String, String)],
+) {
+    let mut preload = inherited;
+    let mut k = start;
+    while k + 1 < plan.command.len() {
+        let flag = plan.command[k].trim_start_matches('-');
+        let dashed = plan.command[k].starts_with('-') && matches!(flag, "genv" | "env");
+        if dashed && plan.command[k + 1] == PRELOAD && k + 2 < plan.command.len() {
+            preload = Some(plan.command[k + 2].clone());
+            plan.command.drain(k..k + 3);
+        } else if let Some(value) =
+            plan.command[k + 1].strip_prefix("LD_PRELOAD=").filter(|_| dashed)
+        {
+            preload = Some(value.to_string());
+            plan.command.drain(k..k + 2);
+        } else {
+            k += 1;
+        }
+    }
+    let mut words = vec!["-genv".to_string(), PRELOAD.into(), joined(preload, library)];
+    for (name, value) in variables {
+        words.extend(["-genv".to_string(), name.clone(), value.clone()]);
+    }
+    plan.command.splice(start..start, words);
+}
+
+/// `--export=…,LD_PRELOAD=…`, merged with an `--export` that is there. The settings go through
+/// srun's environment by name, because a value with a comma cannot be written into the list.
+fn srun(
+    plan: &mut Plan,
+    start: usize,
+    library: &str,
+    inherited: Option<String>,
+    exported: Option<String>,
+    variables: &[(String, String)],
+) -> Result<()> {
+    let mut list = exported;
+    let mut k = start;
+    while k < plan.command.len() {
+        if let Some(value) = plan.command[k].strip_prefix("--export=") {
+            list = Some(value.to_string());
+            plan.command.remove(k);
+        } else if plan.command[k] == "--export" && k + 1 < plan.command.len() {
+            list = Some(plan.command[k + 1].clone());
+            plan.command.drain(k..k + 2);
+        } else if !plan.command[k].starts_with('-') && is_program(plan, k, start) {
+            break;
+        } else {
+            k += 1;
+        }
+    }
+    let mut entries: Vec<String> = list
+        .as_deref()
+        .unwrap_or("ALL")
+        .split(',')
+        .map(|entry| entry.trim().to_string())
+        .filter(|entry| !entry.is_empty() && !entry.eq_ignore_ascii_case("NONE"))
+        .collect();
+    let mut preload = inherited;
+    entries.retain(|entry| match entry.strip_prefix("LD_PRELOAD=") {
+        Some(value) => {
+            preload = Some(value.to_string());
+            false
+        }
+        None => entry != PRELOAD,
+    });
+    let preload = joined(preload, library);
+    if preload.contains(',') {
+        return Err(Error::new(ErrorKind::Usage, "srun cannot pass a path with a comma on")
+            .at(preload)
+            .advise("a path without commas for the preloaded libraries"));
+    }
+    entries.push(format!("{PRELOAD}={preload}"));
+    let all = entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL"));
+    if !all {
+        let named = |name: &str| entries.iter().any(|e| e.split('=').next() == Some(name));
+        let missing: Vec<String> =
+            variables.iter().map(|v| v.0.clone()).filter(|name| !named(name)).collect();
+        entries.extend(missing);
+    }
+    plan.environment = variables.to_vec();
+    plan.command.insert(start, format!("--export={}", entries.join(",")));
+    Ok(())
+}
+
+/// True if the word at `k` is the program and no longer an option's value. Options of srun that
+/// take a value take it in the next word when they are short or written without `=`; a word is
+/// therefore the program only if the one before it is not such an option.
+fn is_program(plan: &Plan, k: usize, start: usize) -> bool {
+    /// Options of srun without a value.
+    const BARE: [&str; 30] = [
+        "-E",
+        "-H",
+        "-I",
+        "-K",
+        "-O",
+        "-Q",
+        "-Z",
+        "-X",
+        "-l",
+        "-s",
+        "-u",
+        "-v",
+        "-vv",
+        "-vvv",
+        "-k",
+        "--contiguous",
+        "--disable-status",
+        "--exact",
+        "--exclusive",
+        "--immediate",
+        "--label",
+        "--multi-prog",
+        "--no-kill",
+        "--overcommit",
+        "--overlap",
+        "--pty",
+        "--quiet",
+        "--unbuffered",
+        "--verbose",
+        "--whole",
+    ];
+    if k == start {
+        return true;
+    }
+    let before = plan.command[k - 1].as_str();
+    let short_with_value = before.starts_with('-') && !before.starts_with("--") && before.len() > 2;
+    !before.starts_with('-') || before.contains('=') || short_with_value || BARE.contains(&before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(launcher: Launcher, line: &str, env: &[(&str, &str)]) -> Plan {
+        let command: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let position = usize::from(line.starts_with("env ")) * 2;
+        let variables = [("RANKWEAVE_FIX".to_string(), "0,3".to_string())];
+        plan(&Found { launcher, position }, &command, Path::new("/l/rw.so"), &variables, |name| {
+            env.iter().find(|e| e.0 == name).map(|e| e.1.to_string())
+        })
+        .unwrap()
+    }
+
+    fn line(launcher: Launcher, line: &str, env: &[(&str, &str)]) -> String {
+        of(launcher, line, env).shell_line().trim_end().to_string()
+    }
+
+    #[test]
+    fn open_mpi() {
+        let o = Launcher::OpenMpi;
+        assert_eq!(
+            line(o, "mpirun -n 4 ./a", &[]),
+            "mpirun -x LD_PRELOAD=/l/rw.so -x RANKWEAVE_FIX=0,3 -n 4 ./a"
+        );
+        assert_eq!(
+            line(o, "mpirun -n 4 ./a", &[("LD_PRELOAD", "/x.so")]),
+            "mpirun -x LD_PRELOAD=/x.so:/l/rw.so -x RANKWEAVE_FIX=0,3 -n 4 ./a"
+        );
+        assert_eq!(
+            line(o, "mpirun -x LD_PRELOAD=/y.so -n 4 ./a", &[("LD_PRELOAD", "/x.so")]),
+            "mpirun -x LD_PRELOAD=/y.so:/l/rw.so -x RANKWEAVE_FIX=0,3 -n 4 ./a"
+        );
+        assert_eq!(
+            line(o, "mpirun -x LD_PRELOAD ./a", &[("LD_PRELOAD", "/x.so:/l/rw.so")]),
+            "mpirun -x LD_PRELOAD=/x.so:/l/rw.so -x RANKWEAVE_FIX=0,3 ./a"
+        );
+        assert_eq!(
+            line(o, "env A=1 mpirun ./a : ./b", &[]),
+            "env A=1 mpirun -x LD_PRELOAD=/l/rw.so -x RANKWEAVE_FIX=0,3 ./a : \
+             -x LD_PRELOAD=/l/rw.so -x RANKWEAVE_FIX=0,3 ./b"
+        );
+    }
+
+    #[test]
+    fn hydra() {
+        let h = Launcher::Hydra;
+        assert_eq!(
+            line(h, "mpiexec -n 2 ./a : -n 2 ./b", &[]),
+            "mpiexec -genv LD_PRELOAD /l/rw.so -genv RANKWEAVE_FIX 0,3 -n 2 ./a : -n 2 ./b"
+        );
+        for given in ["-genv LD_PRELOAD /y.so", "-env LD_PRELOAD=/y.so"] {
+            assert_eq!(
+                line(h, &format!("mpiexec {given} ./a"), &[]),
+                "mpiexec -genv LD_PRELOAD /y.so:/l/rw.so -genv RANKWEAVE_FIX 0,3 ./a"
+            );
+        }
+    }
+
+    #[test]
+    fn srun() {
+        let s = Launcher::Srun;
+        assert_eq!(
+            line(s, "srun -n 4 ./a", &[]),
+            "RANKWEAVE_FIX=0,3 srun --export=ALL,LD_PRELOAD=/l/rw.so -n 4 ./a"
+        );
+        for given in ["--export=NONE", "--export NONE"] {
+            assert_eq!(
+                line(s, &format!("srun -n 4 {given} ./a"), &[]),
+                "RANKWEAVE_FIX=0,3 srun --export=LD_PRELOAD=/l/rw.so,RANKWEAVE_FIX -n 4 ./a"
+            );
+        }
+        assert_eq!(
+            line(s, "srun --export=ALL,LD_PRELOAD=/y.so,B=2 ./a --export=x", &[]),
+            "RANKWEAVE_FIX=0,3 srun --export=ALL,B=2,LD_PRELOAD=/y.so:/l/rw.so ./a --export=x"
+        );
+        assert_eq!(
+            line(s, "srun ./a", &[("SLURM_EXPORT_ENV", "PATH"), ("LD_PRELOAD", "/x.so")]),
+            "RANKWEAVE_FIX=0,3 srun --export=PATH,LD_PRELOAD=/x.so:/l/rw.so,RANKWEAVE_FIX ./a"
+        );
+        let command = vec!["srun".to_string()];
+        let found = Found { launcher: s, position: 0 };
+        assert!(plan(&found, &command, Path::new("/a,b.so"), &[], |_| None).is_err());
+    }
+
+    #[test]
+    fn anything_else_gets_an_environment() {
+        let plan = of(Launcher::Other, "flux run -n4 ./a", &[("LD_PRELOAD", "/x.so")]);
+        assert_eq!(plan.command, ["flux", "run", "-n4", "./a"]);
+        assert_eq!(plan.environment[1], ("LD_PRELOAD".into(), "/x.so:/l/rw.so".into()));
+    }
+
+    #[test]
+    fn shell_lines_are_quoted() {
+        let plan =
+            Plan { command: vec!["a b".into(), "it's".into(), String::new()], environment: vec![] };
+        assert_eq!(plan.shell_line(), "'a b' 'it'\\''s' ''\n");
+    }
+}

@@ -1,0 +1,72 @@
+//! The settings of a launch, as environment variables that its processes get.
+
+use super::library;
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::error::Result;
+use crate::options::{FUNCTIONS, Settings};
+use std::ffi::OsString;
+
+/// Names and values of environment variables.
+pub(in crate::cli) type Variables = Vec<(String, String)>;
+
+/// The variables that a launch passes on: those of this process's environment, and the options that
+/// were given, which take precedence. Errors: a value cannot be understood.
+pub(in crate::cli) fn variables(given: &SettingsArgs) -> Result<Variables> {
+    let variables = merged(std::env::vars_os(), given.variables()?);
+    settings_in(&variables)?;
+    Ok(variables)
+}
+
+/// The settings of a launch with these options. Errors: a value cannot be understood.
+pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
+    settings_in(&merged(std::env::vars_os(), given.variables()?))
+}
+
+/// All `RANKWEAVE_` variables of an environment, sorted, and behind them those that were given.
+///
+/// What is in the environment reaches the processes of this node by itself, but not those of other
+/// nodes, so all of it is passed on.
+fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variables) -> Variables {
+    // What these two say is found out anew for every launch.
+    let own = [library::VARIABLE, FUNCTIONS];
+    let mut variables: Variables = environment
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("RANKWEAVE_") && !own.contains(&name.as_str()))
+        .filter(|(name, _)| given.iter().all(|g| g.0 != *name))
+        .collect();
+    variables.sort();
+    variables.extend(given);
+    variables
+}
+
+/// What variables say; the last of a name counts. Errors: a value cannot be understood.
+fn settings_in(variables: &[(String, String)]) -> Result<Settings> {
+    let (settings, errors) = Settings::from_env(|name| {
+        variables.iter().rev().find(|v| v.0 == name).map(|v| v.1.clone())
+    });
+    match errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(settings),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_go_before_the_environment() {
+        let pair = |n: &str, v: &str| (n.to_string(), v.to_string());
+        let environment = [
+            ("RANKWEAVE_SEED", "5"),
+            ("RANKWEAVE_FIX", "none"),
+            ("RANKWEAVE_LIBRARY", "/l.so"),
+            ("HOME", "/h"),
+        ];
+        let environment = environment.map(|(n, v)| (n.into(), v.into()));
+        let variables = merged(environment.into_iter(), vec![pair("RANKWEAVE_SEED", "7")]);
+        assert_eq!(variables, [pair("RANKWEAVE_FIX", "none"), pair("RANKWEAVE_SEED", "7")]);
+        assert_eq!(settings_in(&variables).unwrap().seed, 7);
+        assert!(settings_in(&[pair("RANKWEAVE_SEED", "x")]).is_err());
+    }
+}
