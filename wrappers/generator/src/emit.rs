@@ -76,7 +76,7 @@ fn timing(text: &mut String, call: &Call, arguments: usize) {
 pub fn wrappers(calls: &[Call]) -> Result<String, String> {
     let mut text = String::from(HEAD);
     text.push_str(
-        "use crate::mpi::abi::Abi;\nuse crate::entry::fortran::{self, P};\nuse crate::mpi::internal_calls::Inside;\nuse crate::record;\nuse crate::record::fast::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::persistent::Plan;\nuse crate::entry::slots::{self, Wrapper};\nuse crate::entry::handwritten;\nuse crate::comm::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
+        "use crate::mpi::abi::Abi;\nuse crate::entry::fortran::{self, P};\nuse crate::entry::internal_calls::Inside;\nuse crate::record;\nuse crate::entry::fast_send::fast_send;\nuse crate::record::collective::Out;\nuse crate::record::persistent::Plan;\nuse crate::entry::slots::{self, Wrapper};\nuse crate::entry::handwritten;\nuse crate::comm::world::effective;\nuse libc::{c_char, c_int, c_void};\n\n",
     );
     for (index, call) in calls.iter().enumerate() {
         if !matches!(call.action, Action::Hand { .. } | Action::Nothing) {

@@ -4,8 +4,8 @@
 //! an MPI library that spins, every blocking step would cost time slices of those who wait.
 
 use crate::mpi::abi::Abi;
+use crate::mpi::backoff;
 use crate::mpi::pmpi::pmpi;
-use crate::sys::backoff;
 use libc::c_int;
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,7 @@
 //! differently from every other communicator.
 
 use crate::comm::world::{effective, replacement};
+pub use crate::entry::api::pcontrol::pcontrol;
 use crate::entry::generated::index;
 pub use crate::entry::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::entry::slots;
@@ -11,7 +12,6 @@ pub use crate::entry::tools::{
 use crate::job::start;
 use crate::mpi::abi::Abi;
 use crate::record::persistent::{self, Plan};
-pub use crate::reorder::api::pcontrol::pcontrol;
 pub use crate::reorder::entries::{
     cart_create, cart_map, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
 };
@@ -180,7 +180,7 @@ unsafe fn free_comm<A: Abi>(entry: usize, comm: *mut A::Comm) -> c_int {
         if comm.is_null() {
             return next(comm);
         }
-        let leaving = crate::record::communicators::Leaving::start::<A>(*comm);
+        let leaving = crate::job::rank_mixing::leave::<A>(*comm);
         let code = next(comm);
         drop(leaving);
         code

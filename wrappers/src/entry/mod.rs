@@ -1,5 +1,7 @@
 //! Entry points: the exported functions, the slot table behind them, and the wrappers.
 
+pub mod api;
+pub mod fast_send;
 pub mod fortran;
 #[rustfmt::skip]
 #[allow(
@@ -11,9 +13,12 @@ pub mod fortran;
 pub mod generated;
 #[allow(clippy::missing_safety_doc)]
 pub mod handwritten;
+pub mod hooks;
+pub mod internal_calls;
 pub mod references;
 #[allow(clippy::missing_safety_doc)]
 pub mod sessions;
 pub mod slots;
+pub mod thunk;
 pub mod tools;
 pub mod visible;

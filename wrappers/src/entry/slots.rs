@@ -4,7 +4,7 @@
 //! resolver, which finds the MPI library, decides what this call needs, stores the answer and jumps
 //! on: to the real function where nothing has to be done (cost: one jump), else to our wrapper.
 //! Both are tables of atomics, so a slot can be pointed elsewhere while other threads call through it.
-//! While calls are timed ([`times`]) the slots of some hold a thunk instead, which jumps on to what the
+//! While calls are timed ([`thunk`]) the slots of some hold a thunk instead, which jumps on to what the
 //! slot would hold else.
 //!
 //! Limits: x86-64 with the System V calling convention.
@@ -12,8 +12,10 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("librankweave.so has entry points for x86-64 Linux only so far");
 
+use crate::entry::hooks;
+use crate::entry::thunk;
+use crate::job::hooks::Level;
 use crate::mpi::library;
-use crate::time;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
@@ -26,18 +28,6 @@ pub enum Wrapper {
     Records(*const ()),
     /// Never needed: the real function calls another entry point.
     Through,
-}
-
-/// How much of the wrappers is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Level {
-    /// Every call goes straight to the MPI library.
-    Off = 0,
-    /// Wrappers that record.
-    Record = 1,
-    /// All wrappers: the world is replaced.
-    Reorder = 2,
 }
 
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Record as u8);
@@ -349,10 +339,11 @@ extern "C" fn missing() -> libc::c_int {
 fn target(index: usize) -> Option<*const ()> {
     let library = library::get()?;
     let next = real(index)?;
+    hooks::register();
     let _held = LOCK.lock();
     let target = choose(wrapper(library.family, index), level(), next);
     point(index, target);
-    let Some(thunk) = time::thunk_now(index) else { return Some(target) };
+    let Some(thunk) = thunk::now(index) else { return Some(target) };
     // It may be pointed back in this moment, and stay with the thunk until the next window: that
     // passes calls on then.
     exchange(index, target, thunk);
@@ -467,7 +458,7 @@ pub fn set_level(new: Level) {
             point(index, choose(wrapper(library.family, index), new, next));
         }
     }
-    time::slots_changed();
+    thunk::slots_changed();
 }
 
 /// The function behind entry `index`, as the C prototype `F`.

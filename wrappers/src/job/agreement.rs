@@ -6,7 +6,7 @@
 //! its world.
 
 use crate::comm::request;
-use crate::entry::visible;
+use crate::job::hooks;
 use crate::job::plan;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
@@ -34,7 +34,7 @@ impl Agreement {
         let now =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let program = plan::program_hash();
-        let incomplete = !visible::complete();
+        let incomplete = !hooks::complete();
         let mine =
             Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
         let all = Box::leak(Box::new([0u64; 6]));

@@ -9,13 +9,15 @@ use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::world;
-use crate::entry::slots;
 use crate::job::agreement::Agreement;
+use crate::job::constructed as found_orders;
+use crate::job::hooks::{self, Level};
 use crate::job::keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations, Places};
 use crate::job::plan::{self, Mode};
+use crate::job::rank_mixing;
 use crate::job::start::{self, PATIENCE_AT_END};
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
@@ -25,7 +27,6 @@ use crate::mpi::pmpi::pmpi;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
-use crate::reorder;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
 use crate::time;
@@ -121,7 +122,7 @@ pub fn finish<A: Abi>() -> Option<()> {
         Some((Kind::ALL.map(counters::row), counters::fetched()))
     })
     .unwrap_or_default();
-    let statements = guarded(|| Some(reorder::watch::statements())).unwrap_or_default();
+    let statements = guarded(|| Some(rank_mixing::statements())).unwrap_or_default();
     counters::set_tasks(0);
     communicators::drop_all_caches();
     communicators::stop();
@@ -129,7 +130,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     // Where the processes are is known already in a launch that reordered.
     let location = (job.plan.mode != Mode::Reorder).then(Location::mine);
     let placeless = location.is_some();
-    let found = guarded(|| Some(reorder::earlier::take())).unwrap_or_default();
+    let found = guarded(|| Some(found_orders::take())).unwrap_or_default();
     let mine = encoding::encode(&(location, rows, statements, in_mpi, found)).unwrap_or_default();
     let task_of_process = job.plan.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
@@ -142,7 +143,7 @@ pub fn finish<A: Abi>() -> Option<()> {
             Some((location, rows, statements, measured, found)) => {
                 tallies.add(&statements);
                 guarded(|| {
-                    reorder::earlier::add(&mut constructed, found, task_of_process.len());
+                    found_orders::add(&mut constructed, found, task_of_process.len());
                     Some(())
                 });
                 (location, Some(rows), measured)
@@ -193,7 +194,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     }
     world::replace::<A>(None);
     launcher_rank::restore();
-    slots::set_level(slots::Level::Off);
+    hooks::set_level(Level::Off);
     private.free();
     Some(())
 }

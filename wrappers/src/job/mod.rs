@@ -1,15 +1,19 @@
 //! The life of a job: start, agreement, places, search for an order, standard input, end.
 
 pub mod agreement;
+pub mod constructed;
+pub mod facts;
 pub mod finish;
 pub mod flush;
 pub mod given;
+pub mod hooks;
 pub mod keeper;
 pub mod launcher_rank;
 pub mod locate;
 pub mod past;
 pub mod places;
 pub mod plan;
+pub mod rank_mixing;
 pub mod search;
 pub mod shared_search;
 pub mod spill;

@@ -1,7 +1,7 @@
 //! What a job does, decided by rank 0: record, reorder, shuffle or nothing.
 
+use crate::job::facts::How;
 use crate::job::keeper::Keeper;
-use crate::reorder::How;
 use crate::sys::message;
 use rw::options::{self, Collectives, Settings};
 use rw::store::spill;
@@ -107,7 +107,7 @@ pub fn make(settings: &Settings, size: usize, mpi: &str, alike: Alike) -> (Plan,
         message::line(&format!("{error}; its default is used"));
     }
     let keeper = Keeper::new(settings, size, mpi);
-    decided(settings, size, alike, crate::entry::visible::overtaken(), keeper)
+    decided(settings, size, alike, crate::job::hooks::overtaken(), keeper)
 }
 
 /// The same of a program, whose calls the tool `overtaken` takes before.

@@ -9,9 +9,10 @@ use crate::comm::handle::PendingDuplicate;
 use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
 use crate::comm::world;
-use crate::entry::slots;
 use crate::job::agreement::Agreement;
+use crate::job::facts::{self, Facts};
 use crate::job::finish;
+use crate::job::hooks::{self, Level};
 use crate::job::keeper::Keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{self, Step};
@@ -20,16 +21,14 @@ use crate::job::plan::{self, Plan};
 use crate::job::search::{self, Leader, Word};
 use crate::job::stdin;
 use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::backoff;
 use crate::mpi::config;
-use crate::mpi::internal_calls;
 use crate::mpi::library;
 use crate::mpi::pmpi::pmpi;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
-use crate::reorder;
-use crate::sys::backoff;
 use crate::sys::injection;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
@@ -75,7 +74,7 @@ const AHEAD: usize = 4096;
 pub fn init_seen() {
     INIT_SEEN.store(true, Ordering::Release);
     // What is mapped by now: before it makes its first call.
-    internal_calls::redirect();
+    hooks::redirect();
 }
 
 /// Called by every process right after MPI was initialised.
@@ -83,9 +82,9 @@ pub fn start<A: Abi>() {
     if STARTED.swap(true, Ordering::AcqRel) {
         return;
     }
-    internal_calls::redirect();
+    hooks::redirect();
     if guarded(|| begin::<A>(A::comm_world(), None)).is_none() {
-        slots::set_level(slots::Level::Off);
+        hooks::set_level(Level::Off);
     }
 }
 
@@ -104,9 +103,9 @@ pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
     if STARTED.swap(true, Ordering::AcqRel) {
         return;
     }
-    internal_calls::redirect();
+    hooks::redirect();
     if guarded(|| begin::<A>(comm, Some(rank))).is_none() {
-        slots::set_level(slots::Level::Off);
+        hooks::set_level(Level::Off);
     }
 }
 
@@ -154,10 +153,10 @@ fn begin_late<A: Abi>() {
         }
         let _ = mpi.comm_size(A::comm_world(), &raw mut size);
     }
-    internal_calls::redirect();
+    hooks::redirect();
     let settings = &config::settings().0;
     if size < 2 || settings.mode == Mode::Off {
-        slots::set_level(slots::Level::Off);
+        hooks::set_level(Level::Off);
         return;
     }
     if let Some(library) = library::get() {
@@ -283,14 +282,14 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         return None;
     }
     config::set_model(library::get()?.family, plan.collectives());
-    let facts = reorder::Facts {
+    let facts = Facts {
         how: plan.constructors,
         process: job.rank as u32,
         size: job.size,
         store: plan.job.store.clone(),
         key: plan.job.key.clone(),
     };
-    reorder::begin(facts, plan.asked);
+    facts::set(facts, plan.asked);
     if plan.mode == plan::Mode::Reorder {
         plan.process_of_task = search::find(&job, step, leader.as_mut());
     }
@@ -317,14 +316,14 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let (size, comm) = (job.size, Some(job.into_bits()));
     watch::<A>(size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
     if replaced {
-        slots::set_level(slots::Level::Reorder);
+        hooks::set_level(Level::Reorder);
     }
     Some(())
 }
 
 /// What rank 0 decides that this launch does.
 fn planned<A: Abi>(settings: &Settings, size: usize, alike: plan::Alike) -> (Plan, Keeper) {
-    if let Some(name) = crate::entry::visible::excess() {
+    if let Some(name) = hooks::excess() {
         message::line(&format!(
             "the program sees {name}, which its MPI library does not have: it loaded another MPI \
              library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"

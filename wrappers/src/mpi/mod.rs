@@ -2,7 +2,7 @@
 
 pub mod abi;
 pub mod attribute;
+pub mod backoff;
 pub mod config;
-pub mod internal_calls;
 pub mod library;
 pub mod pmpi;

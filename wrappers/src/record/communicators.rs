@@ -266,7 +266,6 @@ impl Leaving {
         if comm != A::comm_world() {
             LEAVING.lock().push(bits);
             crate::sys::panic_barrier::guarded(|| {
-                crate::reorder::watch::leaves(bits);
                 forget_handle::<A>(bits);
                 Some(())
             });

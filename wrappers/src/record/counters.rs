@@ -10,6 +10,7 @@
 use crate::record::thread::{self, Thread};
 use crate::spill;
 use crate::spill::calls::Calls;
+use crate::sys::hook::Hook;
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout::{self, Head};
@@ -55,6 +56,8 @@ pub struct Block {
 
 static BLOCKS: Mutex<Vec<&'static Block>> = Mutex::new(Vec::new());
 static TASKS: AtomicUsize = AtomicUsize::new(0);
+/// Called at the first call that would be recorded while there is no job: it may begin now.
+pub static LATE_START: Hook<fn()> = Hook::new();
 
 /// Sets the number of tasks of the job; before it nothing can be counted.
 pub fn set_tasks(tasks: usize) {
@@ -134,7 +137,9 @@ pub fn mine() -> Option<&'static Block> {
         return Some(unsafe { &*block });
     }
     if tasks() == 0 {
-        crate::job::start::start_late();
+        if let Some(start) = LATE_START.get() {
+            start();
+        }
     }
     let tasks = tasks();
     if tasks == 0 || thread.inside.load(Ordering::Relaxed) != 0 {

@@ -10,7 +10,6 @@ pub mod communicators;
 pub mod counters;
 pub mod datatypes;
 pub mod epoch_sums;
-pub mod fast;
 pub mod neighbour;
 pub mod onesided;
 pub mod persistent;

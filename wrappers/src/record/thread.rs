@@ -40,7 +40,7 @@ pub struct Thread {
     pub effective: AtomicU64,
     /// Ranks that can be addressed in it.
     pub size: AtomicU32,
-    /// Depth of calls in which nothing is recorded (see [`crate::mpi::internal_calls`]).
+    /// Depth of calls in which nothing is recorded (see [`crate::entry::internal_calls`]).
     pub inside: AtomicU32,
     /// Task of each of these ranks, or [`crate::record::communicators::UNKNOWN`] and above.
     pub tasks: AtomicPtr<AtomicU32>,

@@ -4,7 +4,7 @@ use super::adjacency::{Adjacency, Given, Side};
 use super::decision::Weights;
 use super::party::{Met, Party};
 use super::shape::Shape;
-use super::watch::Watch;
+use crate::job::rank_mixing::Watch;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::sys::panic_barrier::guarded;

@@ -1,7 +1,8 @@
 //! The order of a communicator's processes, from what all of them said: pure computation on the
 //! process that maps.
 
-use super::{Facts, How, earlier};
+use crate::job::constructed;
+use crate::job::facts::{Facts, How};
 use crate::job::given;
 use crate::job::places::Places;
 use crate::job::plan;
@@ -71,7 +72,7 @@ pub fn order(
             let question = question(reports, vertices);
             let (stored, then) = stored(facts, reports, question);
             let sent = entries(reports, |report| &report.sent);
-            let now = earlier::answer(question);
+            let now = constructed::answer(question);
             let by_vertex = |of: &[Entry], order: Option<Constructed>| {
                 order.map(|order| by_vertex(of, reports, &order.task_of_vertex)).unwrap_or_default()
             };
@@ -143,7 +144,7 @@ fn question(reports: &[Report], vertices: usize) -> u64 {
 pub fn remember(reports: &[Report], vertices: usize, order: Option<&[u32]>) {
     let task = |&rank: &u32| reports.get(rank as usize).map(|report| report.task);
     let tasks = order.and_then(|order| order.iter().map(task).collect());
-    earlier::keep(question(reports, vertices), tasks);
+    constructed::keep(question(reports, vertices), tasks);
 }
 
 /// Traffic between ranks as that between the vertices that the tasks behind them had then.

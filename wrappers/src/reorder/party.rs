@@ -2,12 +2,12 @@
 //! they get the order from the one that maps.
 
 use super::decision::{self, Report, Weights};
-use super::{Facts, How, asked, facts};
 use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
+use crate::job::facts::{self, Facts, How};
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations, Places};
 use crate::mpi::abi::{Abi, Handle};
@@ -45,12 +45,12 @@ impl<A: Abi> Party<A> {
     /// The processes of `comm`; `None`, in all of them alike, if their order is not ours to change:
     /// another mode, an intercommunicator, a single process, processes of other jobs. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, facts()?)
+        Self::known(comm, facts::constructors()?)
     }
 
     /// The same where the program asks this library, in other modes too.
     pub fn asked(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, asked()?)
+        Self::known(comm, facts::asked()?)
     }
 
     fn known(comm: A::Comm, facts: &'static Facts) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! The operating system: signals, mapped ELF objects, messages, threads of our own, waiting without spinning.
 
-pub mod backoff;
 pub mod elf;
+pub mod hook;
 pub mod hwloc;
 pub mod injection;
 pub mod memory;

@@ -12,15 +12,13 @@
 //! for anybody (MPI_Comm_rank, MPI_Pack) is not in it.
 
 mod sampler;
-mod thunk;
 mod windows;
 
-use crate::entry::slots;
+use crate::sys::hook::Hook;
 use rw::options::Times;
 use rw::store::InMpi;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use thunk::Call;
 
 /// What one process measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -109,16 +107,28 @@ static COUNTERS: Counters = Counters {
 /// Weights of the newest windows: number in the upper half, bits of an `f32` in the lower.
 static WEIGHTS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
+/// A call that is being timed.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Call {
+    /// When it began, nanoseconds.
+    pub started: u64,
+    /// The window that it began in.
+    window: u32,
+    /// What its time counts for, unless that became known better.
+    weight: f32,
+}
+
 /// Nanoseconds of the clock that the system counts time with.
-fn now() -> u64 {
+pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a structure to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// A call begins: its window and weight, if it is to be timed.
-fn begin() -> Option<(u32, f32)> {
+/// A call begins, if it is to be timed.
+pub fn begin() -> Option<Call> {
     let window = WINDOW.load(Ordering::Acquire);
     if window == 0 {
         return None;
@@ -130,11 +140,12 @@ fn begin() -> Option<(u32, f32)> {
             return None;
         }
     }
-    Some((window, f32::from_bits(COUNTERS.planned.load(Ordering::Relaxed))))
+    let weight = f32::from_bits(COUNTERS.planned.load(Ordering::Relaxed));
+    Some(Call { started: now(), window, weight })
 }
 
 /// A call that was timed ends.
-fn end(call: &Call) {
+pub fn end(call: &Call) {
     let nanoseconds = now().saturating_sub(call.started);
     COUNTERS.calls.fetch_add(1, Ordering::Relaxed);
     if WINDOW.load(Ordering::Acquire) == call.window {
@@ -164,31 +175,33 @@ fn close(window: u32, weight: f64, next: u32) {
     COUNTERS.closed.fetch_add(weighted(nanoseconds, weight), Ordering::Relaxed);
 }
 
-/// The thunk of entry `index`, if calls of it are timed just now.
-pub fn thunk_now(index: usize) -> Option<*const ()> {
-    (WINDOW.load(Ordering::Acquire) != 0 && slots::is_timed(index)).then(|| thunk::of(index))
+/// What has the entry points time calls.
+#[derive(Debug, Clone, Copy)]
+pub struct Slots {
+    /// Points the slots of timed calls to code that calls [`begin`] and [`end`].
+    pub to_thunks: fn(),
+    /// Points them back. May be done by several threads at once.
+    pub back: fn(),
 }
 
-/// Points the slots of timed calls to their thunks.
+/// Registered by the entry points.
+pub static SLOTS: Hook<Slots> = Hook::new();
+
 fn point_to_thunks() {
-    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
-        slots::exchange(index, slots::base(index), thunk::of(index));
+    if let Some(slots) = SLOTS.get() {
+        (slots.to_thunks)();
     }
 }
 
-/// Points them back. May be done by several threads at once.
 fn point_back() {
-    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
-        slots::exchange(index, thunk::of(index), slots::base(index));
+    if let Some(slots) = SLOTS.get() {
+        (slots.back)();
     }
 }
 
-/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
-/// where nobody else opens or closes windows yet, and after its end.
-pub fn slots_changed() {
-    if WINDOW.load(Ordering::Acquire) != 0 {
-        point_to_thunks();
-    }
+/// Whether calls are timed just now.
+pub fn is_open() -> bool {
+    WINDOW.load(Ordering::Acquire) != 0
 }
 
 /// Begins to measure; a process that was measured before is not again.
@@ -218,6 +231,28 @@ pub fn stop() -> Option<Measured> {
     let weighted = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
     let seconds = seen.estimate(weighted, elapsed)?;
     Some(Measured { seconds, calls: calls(), whole: seen.is_whole() })
+}
+
+/// A window for tests of those who time calls.
+#[cfg(test)]
+pub mod testing {
+    use super::{ALWAYS, COUNTERS, Ordering, WINDOW};
+
+    /// Opens or closes a window in which all calls are timed.
+    pub fn open(open: bool) {
+        ALWAYS.store(open, Ordering::Relaxed);
+        WINDOW.store(u32::from(open), Ordering::Relaxed);
+    }
+
+    /// Calls that were timed.
+    pub fn calls() -> u64 {
+        COUNTERS.calls.load(Ordering::Relaxed)
+    }
+
+    /// Time in the open window.
+    pub fn nanoseconds() -> u64 {
+        COUNTERS.open.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 
 use super::sampler::{Sampler, Seen};
 use super::{COUNTERS, WINDOW, close, now, point_back, point_to_thunks};
-use crate::sys::backoff;
+use crate::mpi::backoff;
 use crate::sys::worker_thread;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

@@ -62,7 +62,7 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: P) {
 pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(level: P) {
     // SAFETY: the program's own argument and the real function's prototype: there is no error code.
     unsafe {
-        if !crate::reorder::api::pcontrol::from_fortran(level) {
+        if !crate::entry::api::pcontrol::from_fortran(level) {
             let next: unsafe extern "C-unwind" fn(P) =
                 slots::next(slots::fortran(B, const { number("mpi_pcontrol") }));
             next(level);
@@ -151,7 +151,7 @@ unsafe fn free_comm<A: Abi>(entry: usize, freed: P, ierror: P) {
     // SAFETY: as above.
     unsafe {
         let next: unsafe extern "C-unwind" fn(P, P) = slots::next(entry);
-        let leaving = crate::record::communicators::Leaving::start::<A>(comm::<A>(freed));
+        let leaving = crate::job::rank_mixing::leave::<A>(comm::<A>(freed));
         next(freed, ierror);
         drop(leaving);
     }

@@ -3,9 +3,9 @@
 
 use crate::mpi::abi::Abi;
 use crate::entry::fortran::{self, P};
-use crate::mpi::internal_calls::Inside;
+use crate::entry::internal_calls::Inside;
 use crate::record;
-use crate::record::fast::fast_send;
+use crate::entry::fast_send::fast_send;
 use crate::record::collective::Out;
 use crate::record::persistent::Plan;
 use crate::entry::slots::{self, Wrapper};

@@ -10,8 +10,9 @@
 //! of the whole communicator does not count as right; the functions of rankweave.h are not watched.
 
 use crate::mpi::abi::{Abi, Handle};
-use crate::record::communicators;
+use crate::record::communicators::{self, Leaving};
 use crate::record::counters;
+use crate::sys::panic_barrier::guarded;
 use parking_lot::Mutex;
 use rw::decide::mixed::{Sets, Statement, View};
 use rw::matrix::Kind;
@@ -101,11 +102,20 @@ impl Watched {
     }
 }
 
-/// A communicator is about to be freed.
-pub fn leaves(handle: u64) {
-    if !ANY.load(Ordering::Acquire) {
-        return;
+/// A communicator is about to be freed: what is known of it is kept, and nothing more is recorded on
+/// it until the value that is returned is dropped, after the call that frees it.
+pub fn leave<A: Abi>(comm: A::Comm) -> Leaving {
+    if comm != A::comm_world() && ANY.load(Ordering::Acquire) {
+        guarded(|| {
+            look_at(comm.bits());
+            Some(())
+        });
     }
+    Leaving::start::<A>(comm)
+}
+
+/// Keeps the statement of a communicator that is about to go.
+fn look_at(handle: u64) {
     let mut watched = WATCHED.lock();
     for one in watched.iter_mut().filter(|w| w.handle == handle && w.statement.is_none()) {
         one.statement = Some(one.look());

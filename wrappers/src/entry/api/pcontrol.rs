@@ -11,6 +11,7 @@
 
 use crate::entry::slots;
 use crate::mpi::abi::{Abi, Handle};
+use crate::reorder::api::OK;
 use libc::{c_int, c_void};
 
 /// The first level of this library's: "RW", and a number.
@@ -66,7 +67,7 @@ unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usi
                 // header says for this level. What is there stays unless there is a communicator.
                 unsafe {
                     let place = (&raw mut made).cast();
-                    if super::rankweave_reorder(second, place) == super::OK && made.bits() != 0 {
+                    if super::rankweave_reorder(second, place) == OK && made.bits() != 0 {
                         *out = made;
                     }
                 }

@@ -13,9 +13,9 @@
 //! Limits: of a call that is left in such a way the time is lost, and of others in the second after it.
 //! What a callback calls later than that inside a call counts twice.
 
-use super::{begin, end};
 use crate::entry::slots;
 use crate::record::thread;
+use crate::time;
 use std::arch::global_asm;
 use std::sync::atomic::Ordering;
 
@@ -24,20 +24,15 @@ const STRIDE: usize = 16;
 /// How old a call may be, in nanoseconds, for another one to be taken for a part of it.
 const NESTED: u64 = 1_000_000_000;
 
-/// A call that is timed: part of the frame of `rankweave_timed`.
+/// Part of the frame of `rankweave_timed`.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Call {
+struct Call {
     /// Where the slot would point to.
     target: *const (),
     /// Arguments on the stack.
     words: u64,
-    /// When it began, nanoseconds.
-    pub started: u64,
-    /// The window that it began in.
-    pub window: u32,
-    /// What its time counts for, unless that became known better.
-    pub weight: f32,
+    timed: time::Call,
 }
 
 const _: () = assert!(size_of::<Call>() == 32);
@@ -141,9 +136,36 @@ global_asm!(
 );
 
 /// The thunk of an entry point.
-pub fn of(index: usize) -> *const () {
+fn of(index: usize) -> *const () {
     // SAFETY: the address of the code above, of which nothing is read; index is one of COUNT.
     unsafe { (&raw const rankweave_thunks).cast::<u8>().add(STRIDE * index).cast() }
+}
+
+/// The thunk of entry `index`, if calls of it are timed just now.
+pub fn now(index: usize) -> Option<*const ()> {
+    (time::is_open() && slots::is_timed(index)).then(|| of(index))
+}
+
+/// Points the slots of timed calls to their thunks.
+pub fn point_to_thunks() {
+    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
+        slots::exchange(index, slots::base(index), of(index));
+    }
+}
+
+/// Points them back. May be done by several threads at once.
+pub fn point_back() {
+    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
+        slots::exchange(index, of(index), slots::base(index));
+    }
+}
+
+/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
+/// where nobody else opens or closes windows yet, and after its end.
+pub fn slots_changed() {
+    if time::is_open() {
+        point_to_thunks();
+    }
 }
 
 /// Whether a call at `here` on the stack is part of the one that began at `since` with its frame at
@@ -161,21 +183,20 @@ extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let (outer, since) = (&thread.timed, &thread.timed_since);
     let (outer, since) = (outer.load(Ordering::Relaxed), since.load(Ordering::Relaxed));
     let inside = thread.inside.load(Ordering::Relaxed) != 0;
-    if inside || is_nested(outer, since, here, super::now) {
+    if inside || is_nested(outer, since, here, time::now) {
         return 0;
     }
-    let Some((window, weight)) = begin() else { return 0 };
-    (call.window, call.weight) = (window, weight);
+    let Some(timed) = time::begin() else { return 0 };
     call.words = slots::words_on_stack(index);
-    call.started = super::now();
+    call.timed = timed;
     thread.timed.store(here, Ordering::Relaxed);
-    thread.timed_since.store(call.started, Ordering::Relaxed);
+    thread.timed_since.store(timed.started, Ordering::Relaxed);
     1
 }
 
 /// It came to its end.
 extern "C" fn ends(call: &Call) {
-    end(call);
+    time::end(&call.timed);
     thread::current().timed.store(0, Ordering::Relaxed);
 }
 
@@ -225,13 +246,11 @@ mod tests {
     /// The only test that opens a window.
     #[test]
     fn calls_pass_and_are_counted() {
-        use super::super::{ALWAYS, COUNTERS, WINDOW};
-        let calls = || COUNTERS.calls.load(Ordering::Relaxed);
+        use crate::time::testing::{calls, nanoseconds, open};
         let eight = 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64;
         let once = |last| thunk()(1, 2, 3, 4, 5, 6, 7, 8, last);
         assert_eq!((once(9), calls()), (eight, 0), "no window is open");
-        ALWAYS.store(true, Ordering::Relaxed);
-        WINDOW.store(1, Ordering::Relaxed);
+        open(true);
         assert_eq!((once(9), calls()), (eight, 1));
         assert_eq!((once(1), calls()), (eight + 36, 2), "the call inside is part of it");
         // Unwinding passes through, and the next call is timed again.
@@ -239,9 +258,8 @@ mod tests {
         let deeper = std::hint::black_box(|| once(9));
         thread::current().timed_since.store(0, Ordering::Relaxed);
         assert_eq!((deeper(), calls()), (eight, 3));
-        WINDOW.store(0, Ordering::Relaxed);
-        ALWAYS.store(false, Ordering::Relaxed);
+        open(false);
         assert_eq!((once(9), calls()), (eight, 3));
-        assert!(COUNTERS.open.load(Ordering::Relaxed) > 0);
+        assert!(nanoseconds() > 0);
     }
 }

@@ -1,0 +1,40 @@
+//! A hook: what a lower layer has an upper one do, without naming it.
+
+use std::sync::OnceLock;
+
+/// A function, or a few in a struct, that an upper layer registers once. Until then the lower layer
+/// goes on without.
+#[derive(Debug)]
+pub struct Hook<F>(OnceLock<F>);
+
+impl<F: Copy> Hook<F> {
+    /// Nothing is registered.
+    pub const fn new() -> Self {
+        Hook(OnceLock::new())
+    }
+
+    /// Registers; later ones are not taken.
+    pub fn set(&self, function: F) {
+        let _ = self.0.set(function);
+    }
+
+    /// What was registered.
+    #[inline]
+    pub fn get(&self) -> Option<F> {
+        self.0.get().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_registration_stays() {
+        let hook: Hook<fn() -> u8> = Hook::new();
+        assert!(hook.get().is_none());
+        hook.set(|| 1);
+        hook.set(|| 2);
+        assert_eq!(hook.get().map(|function| function()), Some(1));
+    }
+}
