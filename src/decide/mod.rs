@@ -4,11 +4,13 @@
 //! it is the answer when the predicted gain is below the threshold. What earlier launches measured
 //! ([`Measured`]) has the last word.
 
+mod engine_version;
 mod feedback;
 pub mod mixed;
 mod parts;
 mod wording;
 
+pub use engine_version::ENGINE_VERSION;
 pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use parts::{Found, Network, Part};
 

@@ -29,8 +29,6 @@ use std::time::{Duration, SystemTime};
 const SHARED_FROM: usize = 1024;
 /// How many then search for nodes.
 const SEARCHERS: usize = 4;
-/// A number for the code that finds orders, by the build script: what other code found does not count.
-const ENGINE: &str = env!("RANKWEAVE_ENGINE");
 
 /// What is asked.
 pub struct Question {
@@ -316,7 +314,7 @@ impl Question {
             matrix: Signature::new().matrix(&self.matrix).value(),
             places: self.places,
             options: Signature::new()
-                .bytes(ENGINE.as_bytes())
+                .bytes(decide::ENGINE_VERSION.as_bytes())
                 .bytes(version)
                 .word(options.seed)
                 .word(options.min_gain_percent.to_bits())
