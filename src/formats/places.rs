@@ -27,16 +27,16 @@ pub struct Cray;
 pub fn tree(record: &Record) -> Result<Tree> {
     known(record)?;
     let launch = &record.launch;
-    let costs = match launch.level_costs.is_empty() {
+    let costs = match launch.placement.level_costs.is_empty() {
         true => vec![crate::topology::costs::NODE],
-        false => launch.level_costs.clone(),
+        false => launch.placement.level_costs.clone(),
     };
-    from_launch(&launch.node_of_process, &launch.place_of_process, &costs)
+    from_launch(&launch.placement.node_of_process, &launch.placement.place_of_process, &costs)
 }
 
 /// Errors unless the record says where its processes were.
 fn known(record: &Record) -> Result<()> {
-    if record.launch.node_of_process.is_empty() {
+    if record.launch.placement.node_of_process.is_empty() {
         return Err(Error::new(
             ErrorKind::Infeasible,
             "the record does not say where its processes were",
@@ -50,7 +50,7 @@ fn known(record: &Record) -> Result<()> {
 /// Node index of each rank.
 fn nodes(export: &Export<'_>) -> Result<Vec<usize>> {
     known(export.record)?;
-    let node_of = &export.record.launch.node_of_process;
+    let node_of = &export.record.launch.placement.node_of_process;
     export
         .process_of_task
         .iter()
@@ -65,7 +65,7 @@ fn nodes(export: &Export<'_>) -> Result<Vec<usize>> {
 
 /// Host name of each rank; refuses names that would break the line structure of the files.
 fn hosts<'a>(export: &'a Export<'_>) -> Result<Vec<&'a str>> {
-    let names = &export.record.launch.node_names;
+    let names = &export.record.launch.placement.node_names;
     nodes(export)?
         .into_iter()
         .map(|node| {
@@ -86,21 +86,26 @@ fn hosts<'a>(export: &'a Export<'_>) -> Result<Vec<&'a str>> {
 fn cores(record: &Record) -> (Vec<u32>, bool) {
     let launch = &record.launch;
     // The node is the first level, and not part of the places.
-    let level = launch.level_names.iter().position(|n| n == "core").and_then(|l| l.checked_sub(1));
+    let level = launch
+        .placement
+        .level_names
+        .iter()
+        .position(|n| n == "core")
+        .and_then(|l| l.checked_sub(1));
     let recorded: Option<Vec<u32>> = level.and_then(|level| {
         let core = |place: &Vec<u32>| place.get(level).copied().filter(|&c| c != UNPLACED);
-        launch.place_of_process.iter().map(core).collect()
+        launch.placement.place_of_process.iter().map(core).collect()
     });
-    match recorded.filter(|cores| cores.len() == launch.node_of_process.len()) {
+    match recorded.filter(|cores| cores.len() == launch.placement.node_of_process.len()) {
         Some(cores) => (cores, true),
         None => {
-            let mut used = vec![0u32; launch.node_names.len()];
+            let mut used = vec![0u32; launch.placement.node_names.len()];
             let mut next = |&node: &u32| {
                 let count = used.get_mut(node as usize)?;
                 *count += 1;
                 Some(*count - 1)
             };
-            (launch.node_of_process.iter().map(|n| next(n).unwrap_or(0)).collect(), false)
+            (launch.placement.node_of_process.iter().map(|n| next(n).unwrap_or(0)).collect(), false)
         }
     }
 }
@@ -192,7 +197,7 @@ impl Format for MpichRankmap {
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         hosts(export)?;
         let map: Vec<String> = nodes(export)?.iter().map(usize::to_string).collect();
-        let names = export.record.launch.node_names.join(",");
+        let names = export.record.launch.placement.node_names.join(",");
         writeln!(out, "-hosts {names} -rankmap {}", map.join(",")).map_err(write_error)
     }
 }

@@ -256,11 +256,13 @@ fn launched() -> Record {
     let mut record = record(CommMatrix::empty(6));
     record.launch = crate::store::Launch {
         process_of_task: vec![5, 1, 2, 3, 4, 0],
-        node_of_process: vec![0, 1, 2, 0, 1, 2],
-        node_names: vec!["a".into(), "b-1.site".into(), "c".into()],
-        place_of_process: [0, 4, 2, 1, 5, 3].map(|core| vec![0, core]).to_vec(),
-        level_names: vec!["node".into(), "package".into(), "core".into()],
-        level_costs: vec![100, 10, 2, 1],
+        placement: crate::store::Placement {
+            node_of_process: vec![0, 1, 2, 0, 1, 2],
+            node_names: vec!["a".into(), "b-1.site".into(), "c".into()],
+            place_of_process: [0, 4, 2, 1, 5, 3].map(|core| vec![0, core]).to_vec(),
+            level_names: vec!["node".into(), "package".into(), "core".into()],
+            level_costs: vec![100, 10, 2, 1],
+        },
         ..Default::default()
     };
     record
@@ -294,7 +296,7 @@ fn orders_need_a_launch() {
         assert!(error.to_string().contains("where its processes"), "{}: {error}", format.name());
     }
     let mut hostile = launched();
-    hostile.launch.node_names[0] = "a\nrank 0=b".into();
+    hostile.launch.placement.node_names[0] = "a\nrank 0=b".into();
     let export = Export::new(&hostile, &Kind::ALL);
     assert!(by_name("slurm").unwrap().write(&export, &mut Vec::new()).is_err());
 }
@@ -302,7 +304,7 @@ fn orders_need_a_launch() {
 #[test]
 fn unbound_processes_are_numbered_on_their_nodes() {
     let mut record = launched();
-    record.launch.place_of_process.clear();
+    record.launch.placement.place_of_process.clear();
     let mut out = Vec::new();
     by_name("rankfile").unwrap().write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -312,10 +314,10 @@ fn unbound_processes_are_numbered_on_their_nodes() {
 #[test]
 fn targets_of_regular_launches() {
     let mut record = launched();
-    record.launch.place_of_process.clear();
-    record.launch.node_of_process = vec![0, 0, 1, 1, 2, 2];
-    record.launch.level_costs = vec![100];
-    record.launch.level_names.truncate(1);
+    record.launch.placement.place_of_process.clear();
+    record.launch.placement.node_of_process = vec![0, 0, 1, 1, 2, 2];
+    record.launch.placement.level_costs = vec![100];
+    record.launch.placement.level_names.truncate(1);
     let mut out = Vec::new();
     by_name("scotch-tgt").unwrap().write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "tleaf 2 3 100 2 1\n");

@@ -8,7 +8,7 @@ use super::units;
 use crate::error::Result;
 use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
-use crate::store::{Launch, Record};
+use crate::store::{Launch, LaunchMode, Record};
 
 /// How many pairs are listed.
 const PAIRS: usize = 20;
@@ -223,20 +223,22 @@ impl Page<'_> {
     fn decision(&self) -> String {
         let s = &self.summary;
         let mut out = String::from("<h2>How the order was decided</h2>");
-        let mode = match s.mode.as_str() {
-            "" => "unknown".into(),
-            mode => mode.to_string(),
+        let mode = match s.mode {
+            LaunchMode::Unknown => "unknown",
+            mode => mode.name(),
         };
-        let decision = match (s.decision.is_empty(), s.mode.as_str()) {
+        let decision = match (s.decision.is_empty(), s.mode) {
             (false, _) => s.decision.clone(),
-            (true, "import") => "The matrix was imported; nothing was to be decided.".into(),
-            (true, "record") => "This launch recorded; nothing was to be decided.".into(),
+            (true, LaunchMode::Import) => {
+                "The matrix was imported; nothing was to be decided.".into()
+            }
+            (true, LaunchMode::Record) => "This launch recorded; nothing was to be decided.".into(),
             (true, _) => "Nothing was decided.".into(),
         };
         out.push_str(&format!(
             "<p>{} <span class=\"dim\">(mode {})</span></p>",
             escaped(&decision),
-            escaped(&mode)
+            escaped(mode)
         ));
         let mut rows = String::new();
         if let Some((before, after)) = s.predicted {
@@ -304,7 +306,7 @@ impl Page<'_> {
     }
 
     fn nodes(&self) -> Result<String> {
-        if self.launch.node_of_process.is_empty() {
+        if self.launch.placement.node_of_process.is_empty() {
             return Ok(String::new());
         }
         let now = order::node_traffic(&self.matrix, self.launch, |t| self.launch.process_of(t));
@@ -328,7 +330,7 @@ impl Page<'_> {
     }
 
     fn node_row(&self, k: usize, now: &NodeTraffic, given: &NodeTraffic, both: bool) -> String {
-        let name = self.launch.node_names.get(k).map_or("", String::as_str);
+        let name = self.launch.placement.node_names.get(k).map_or("", String::as_str);
         let tasks: Vec<usize> =
             (0..self.matrix.tasks()).filter(|&t| self.launch.node_of(t) == Some(k)).collect();
         let mut list = order::ranges(&tasks);
@@ -364,7 +366,7 @@ impl Page<'_> {
         let matrix = SparseMatrix::from_entries(nodes, &entries);
         let identity: Vec<u32> = (0..nodes as u32).collect();
         let grid = Grid::new(&matrix, &identity, CELLS);
-        let names = self.launch.node_names.iter().cloned().enumerate().collect();
+        let names = self.launch.placement.node_names.iter().cloned().enumerate().collect();
         let figure = svg::draw(&Figure {
             grid: &grid,
             range: grid.range(),
@@ -408,19 +410,21 @@ impl Page<'_> {
     }
 
     fn topology(&self) -> String {
-        let launch = self.launch;
-        if launch.node_of_process.is_empty() {
+        let placement = &self.launch.placement;
+        if placement.node_of_process.is_empty() {
             return "<h2>Topology</h2><p>The places of the processes are not known.</p>\n".into();
         }
         let mut rows = String::new();
-        for (k, cost) in launch.level_costs.iter().enumerate() {
-            let name = launch.level_names.get(k).map_or("same place", String::as_str);
-            let prefixes: std::collections::BTreeSet<Vec<u32>> = (0..launch.node_of_process.len())
-                .filter(|_| k < launch.level_names.len())
+        for (k, cost) in placement.level_costs.iter().enumerate() {
+            let name = placement.level_names.get(k).map_or("same place", String::as_str);
+            let prefixes: std::collections::BTreeSet<Vec<u32>> = (0..placement
+                .node_of_process
+                .len())
+                .filter(|_| k < placement.level_names.len())
                 .map(|p| {
-                    let inner = launch.place_of_process.get(p).map_or(&[][..], Vec::as_slice);
+                    let inner = placement.place_of_process.get(p).map_or(&[][..], Vec::as_slice);
                     let inner = inner.get(..k).unwrap_or(inner);
-                    [&launch.node_of_process[p..=p], inner].concat()
+                    [&placement.node_of_process[p..=p], inner].concat()
                 })
                 .collect();
             let groups = match prefixes.len() {
@@ -438,8 +442,8 @@ impl Page<'_> {
         };
         format!(
             "<h2>Topology</h2><p>{} processes on {} nodes.</p>{table}\n",
-            launch.node_of_process.len(),
-            launch.node_names.len()
+            placement.node_of_process.len(),
+            placement.node_names.len()
         )
     }
 }
@@ -448,6 +452,7 @@ impl Page<'_> {
 mod tests {
     use super::*;
     use crate::matrix::CommMatrix;
+    use crate::store::Placement;
 
     fn record(tasks: u32, reordered: bool) -> Record {
         let entries: Vec<_> = (0..tasks)
@@ -462,12 +467,15 @@ mod tests {
             recorded_at: 1_700_000_000,
             matrix: CommMatrix::from_point_to_point(matrix),
             launch: Launch {
-                mode: "reorder".into(),
+                mode: LaunchMode::Reorder,
                 process_of_task: if reordered { (0..tasks).rev().collect() } else { vec![] },
-                node_of_process: (0..tasks).map(|p| p / 4).collect(),
-                node_names: (0..tasks.div_ceil(4)).map(|n| format!("node{n}")).collect(),
-                level_names: vec!["node".into()],
-                level_costs: vec![100, 1],
+                placement: Placement {
+                    node_of_process: (0..tasks).map(|p| p / 4).collect(),
+                    node_names: (0..tasks.div_ceil(4)).map(|n| format!("node{n}")).collect(),
+                    level_names: vec!["node".into()],
+                    level_costs: vec![100, 1],
+                    ..Placement::default()
+                },
                 predicted: (200, 100),
                 decision: "reordered: 50 % fewer hop-bytes".into(),
                 ..Launch::default()

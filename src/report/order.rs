@@ -14,10 +14,10 @@ pub struct Order {
 /// Arranges `tasks` processes node by node, those of a node in the launcher's order.
 pub fn by_node(launch: &Launch, tasks: usize) -> Order {
     let identity: Vec<u32> = (0..tasks as u32).collect();
-    if launch.node_of_process.len() != tasks {
+    if launch.placement.node_of_process.len() != tasks {
         return Order { position_of_process: identity, groups: Vec::new() };
     }
-    let node = |process: u32| launch.node_of_process[process as usize];
+    let node = |process: u32| launch.placement.node_of_process[process as usize];
     let mut order = identity;
     order.sort_by_key(|&process| (node(process), process));
     let mut position_of_process = vec![0u32; tasks];
@@ -26,7 +26,12 @@ pub fn by_node(launch: &Launch, tasks: usize) -> Order {
     for (position, &process) in order.iter().enumerate() {
         position_of_process[process as usize] = position as u32;
         if previous != Some(node(process)) {
-            let name = launch.node_names.get(node(process) as usize).cloned().unwrap_or_default();
+            let name = launch
+                .placement
+                .node_names
+                .get(node(process) as usize)
+                .cloned()
+                .unwrap_or_default();
             groups.push((position, name));
             previous = Some(node(process));
         }
@@ -53,9 +58,10 @@ pub fn node_traffic(
     launch: &Launch,
     process_of: impl Fn(usize) -> usize,
 ) -> Vec<NodeTraffic> {
-    let mut nodes = vec![NodeTraffic::default(); launch.node_names.len()];
-    let node_of =
-        |task: usize| launch.node_of_process.get(process_of(task)).map(|&node| node as usize);
+    let mut nodes = vec![NodeTraffic::default(); launch.placement.node_names.len()];
+    let node_of = |task: usize| {
+        launch.placement.node_of_process.get(process_of(task)).map(|&node| node as usize)
+    };
     for task in 0..matrix.tasks() {
         if let Some(node) = node_of(task).and_then(|n| nodes.get_mut(n)) {
             node.tasks += 1;
@@ -97,12 +103,12 @@ pub fn ranges(numbers: &[usize]) -> String {
 mod tests {
     use super::*;
     use crate::matrix::Traffic;
+    use crate::store::Placement;
 
     #[test]
     fn round_robin_nodes_are_put_together() {
         let launch = Launch {
-            node_of_process: vec![0, 1, 0, 1],
-            node_names: vec!["a".into(), "b".into()],
+            placement: Placement::of_nodes(vec![0, 1, 0, 1], vec!["a".into(), "b".into()]),
             process_of_task: vec![0, 2, 1, 3],
             ..Launch::default()
         };

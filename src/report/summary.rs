@@ -4,7 +4,7 @@ use super::units;
 use crate::decide::Measured;
 use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
-use crate::store::{Record, Verdict};
+use crate::store::{LaunchMode, Record, Verdict};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub struct Summary {
     /// Number of nodes; 0 when unknown.
     pub nodes: usize,
     /// Mode of the launch that recorded it.
-    pub mode: String,
+    pub mode: LaunchMode,
     /// True if that launch ran in another order than the launcher's.
     pub reordered: bool,
     /// The launcher rank of the process of each task; empty for the launcher's own order.
@@ -157,10 +157,10 @@ impl Summary {
         let nodes_of = |reordered: bool| {
             move |task: usize| match reordered {
                 true => launch.node_of(task),
-                false => launch.node_of_process.get(task).map(|&n| n as usize),
+                false => launch.placement.node_of_process.get(task).map(|&n| n as usize),
             }
         };
-        let known = !launch.node_of_process.is_empty();
+        let known = !launch.placement.node_of_process.is_empty();
         let unfinished = record.unfinished.clone().unwrap_or_default();
         let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
         let past = record
@@ -176,8 +176,8 @@ impl Summary {
             mpi: record.mpi.clone(),
             recorded_at: record.recorded_at,
             tasks: matrix.tasks(),
-            nodes: launch.node_names.len(),
-            mode: launch.mode.clone(),
+            nodes: launch.placement.node_names.len(),
+            mode: launch.mode,
             reordered: launch.is_reordered(),
             process_of_task: launch.process_of_task.clone(),
             decision: launch.decision.clone(),
@@ -253,9 +253,9 @@ impl Summary {
         if !self.mpi.is_empty() {
             line("MPI", p(&self.mpi))?;
         }
-        if !self.mode.is_empty() {
+        if self.mode != LaunchMode::Unknown {
             let order = if self.reordered { "ranks reordered" } else { "the launcher's order" };
-            line("launch", format!("mode {}, {order}", p(&self.mode)))?;
+            line("launch", format!("mode {}, {order}", self.mode))?;
         }
         if !self.decision.is_empty() {
             line("decision", p(&self.decision))?;
@@ -420,6 +420,7 @@ pub fn top_pairs(
 mod tests {
     use super::*;
     use crate::store::Launch;
+    use crate::store::Placement;
 
     fn record() -> Record {
         let cell = |bytes| Traffic { bytes, messages: 1 };
@@ -435,10 +436,9 @@ mod tests {
             recorded_at: 1_700_000_000,
             matrix: crate::matrix::CommMatrix::from_point_to_point(p2p),
             launch: Launch {
-                mode: "reorder".into(),
+                mode: LaunchMode::Reorder,
                 process_of_task: vec![0, 2, 1, 3],
-                node_of_process: vec![0, 0, 1, 1],
-                node_names: vec!["n0".into(), "n1".into()],
+                placement: Placement::of_nodes(vec![0, 0, 1, 1], vec!["n0".into(), "n1".into()]),
                 ..Launch::default()
             },
             baseline: None,

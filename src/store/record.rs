@@ -1,6 +1,7 @@
 //! What the store keeps of one program at one number of tasks.
 
 use super::history::{InMpi, Past};
+use super::{LaunchMode, Placement};
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -71,21 +72,12 @@ pub struct Unfinished {
 /// One launch: its places, its order, and how it went.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    /// Mode it ran in: `record`, `reorder`, `shuffle`.
-    pub mode: String,
+    /// Mode it ran in.
+    pub mode: LaunchMode,
     /// Process of each task; empty if every task had its own launcher rank.
     pub process_of_task: Vec<u32>,
-    /// Node of each process, numbered from 0 in the order of first appearance.
-    pub node_of_process: Vec<u32>,
-    /// Name of each node.
-    pub node_names: Vec<String>,
-    /// Path of each process in the machine below its node (package, NUMA domain, core); all of one
-    /// length, empty when unknown.
-    pub place_of_process: Vec<Vec<u32>>,
-    /// Distance of two processes that first differ at each level, node level first.
-    pub level_costs: Vec<u64>,
-    /// Name of each level (`node`, `package`, …), node level first.
-    pub level_names: Vec<String>,
+    /// Where its processes were.
+    pub placement: Placement,
     /// Seconds between MPI_Init and MPI_Finalize on rank 0.
     pub wall_seconds: f64,
     /// Time in MPI; `None` if it was not measured.
@@ -146,21 +138,10 @@ impl Launch {
                 _ => return Some(format!("process {process} is out of range or given twice")),
             }
         }
-        if !fits(self.process_of_task.len())
-            || !fits(self.node_of_process.len())
-            || !fits(self.place_of_process.len())
-        {
+        if !fits(self.process_of_task.len()) {
             return Some(format!("its lists do not have the length of {tasks} tasks"));
         }
-        let nodes = self.node_names.len();
-        if let Some(node) = self.node_of_process.iter().find(|&&n| n as usize >= nodes) {
-            return Some(format!("there is no node {node}"));
-        }
-        let depth = self.place_of_process.first().map_or(0, Vec::len);
-        if self.place_of_process.iter().any(|place| place.len() != depth) {
-            return Some("places of different depth".into());
-        }
-        None
+        self.placement.inconsistency(tasks)
     }
 
     /// The process of a task.
@@ -170,7 +151,7 @@ impl Launch {
 
     /// The node of a task; `None` when the nodes are not known.
     pub fn node_of(&self, task: usize) -> Option<usize> {
-        self.node_of_process.get(self.process_of(task)).map(|&n| n as usize)
+        self.placement.node_of_process.get(self.process_of(task)).map(|&n| n as usize)
     }
 
     /// True if some task does not sit on the process of its own number.
@@ -198,9 +179,11 @@ pub(super) mod tests {
             recorded_at: 1_700_000_000,
             matrix: CommMatrix::from_point_to_point(matrix),
             launch: Launch {
-                mode: "record".into(),
-                node_of_process: (0..tasks).map(|p| p / 4).collect(),
-                node_names: (0..tasks.div_ceil(4)).map(|n| format!("node{n}")).collect(),
+                mode: LaunchMode::Record,
+                placement: Placement::of_nodes(
+                    (0..tasks).map(|p| p / 4).collect(),
+                    (0..tasks.div_ceil(4)).map(|n| format!("node{n}")).collect(),
+                ),
                 ..Launch::default()
             },
             baseline: None,
@@ -225,10 +208,10 @@ pub(super) mod tests {
             spoilt(|l| l.process_of_task = vec![0; 8]),
             spoilt(|l| l.process_of_task = vec![0]),
             spoilt(|l| l.process_of_task = vec![9, 0, 1, 2, 3, 4, 5, 6]),
-            spoilt(|l| l.node_of_process = vec![0]),
-            spoilt(|l| l.node_names.clear()),
-            spoilt(|l| l.place_of_process = vec![vec![]]),
-            spoilt(|l| l.place_of_process = (0..8).map(|k| vec![0; k % 2]).collect()),
+            spoilt(|l| l.placement.node_of_process = vec![0]),
+            spoilt(|l| l.placement.node_names.clear()),
+            spoilt(|l| l.placement.place_of_process = vec![vec![]]),
+            spoilt(|l| l.placement.place_of_process = (0..8).map(|k| vec![0; k % 2]).collect()),
         ] {
             assert!(what.is_some());
         }

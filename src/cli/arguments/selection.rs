@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
-use crate::store::{self, Launch, Record, Store, Verdict};
+use crate::store::{self, Launch, LaunchMode, Record, Store, Verdict};
 use std::path::{Path, PathBuf};
 
 /// Options of commands that read the store.
@@ -101,7 +101,7 @@ pub(in crate::cli) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> 
         mpi: String::new(),
         recorded_at: 0,
         matrix,
-        launch: Launch { mode: "import".into(), ..Launch::default() },
+        launch: Launch { mode: LaunchMode::Import, ..Launch::default() },
         baseline: None,
         unfinished: None,
         identity: String::new(),

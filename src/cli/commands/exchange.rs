@@ -7,7 +7,7 @@ use crate::decide;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{self, Export, FORMATS};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
-use crate::store::Record;
+use crate::store::{LaunchMode, Record};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -156,7 +156,7 @@ impl ExportArgs {
         if let Some(path) = &self.mapping {
             return self.given_order(path, record);
         }
-        if record.launch.is_reordered() && record.launch.mode == "reorder" {
+        if record.launch.is_reordered() && record.launch.mode == LaunchMode::Reorder {
             return Ok(record.launch.process_of_task.clone());
         }
         let tree = formats::places::tree(record)?;

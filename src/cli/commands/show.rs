@@ -92,7 +92,7 @@ impl Args {
 pub(super) fn boundaries(launch: &Launch, tasks: usize) -> Vec<usize> {
     let begins: Vec<usize> =
         (1..tasks).filter(|&t| launch.node_of(t) != launch.node_of(t - 1)).collect();
-    if begins.len() + 1 == launch.node_names.len() { begins } else { Vec::new() }
+    if begins.len() + 1 == launch.placement.node_names.len() { begins } else { Vec::new() }
 }
 
 fn terminal_width() -> usize {

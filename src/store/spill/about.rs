@@ -1,5 +1,6 @@
 //! What a spill file says about its process and its job.
 
+use crate::store::{LaunchMode, Placement};
 use serde::{Deserialize, Serialize};
 
 /// What all processes of a job have in common.
@@ -18,7 +19,7 @@ pub struct Job {
     /// First line of MPI_Get_library_version.
     pub mpi: String,
     /// Mode of the launch.
-    pub mode: String,
+    pub mode: LaunchMode,
     /// Name of the model that expands collectives.
     pub model: String,
     /// Directory of the store that process 0 uses; empty if it has none.
@@ -32,16 +33,8 @@ pub struct Job {
 pub struct Order {
     /// Process of each task; empty in the launcher's order.
     pub process_of_task: Vec<u32>,
-    /// Node of each process; empty when not known.
-    pub node_of_process: Vec<u32>,
-    /// Name of each node.
-    pub node_names: Vec<String>,
-    /// Path of each process below its node; empty when not known.
-    pub place_of_process: Vec<Vec<u32>>,
-    /// Distance at each level.
-    pub level_costs: Vec<u64>,
-    /// Name of each level.
-    pub level_names: Vec<String>,
+    /// Where the processes are, as far as it is known.
+    pub placement: Placement,
     /// What was decided.
     pub decision: String,
 }

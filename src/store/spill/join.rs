@@ -4,7 +4,7 @@ use super::about::{Job, Order};
 use super::part::{Gaps, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
-use crate::store::{Launch, Record, Unfinished};
+use crate::store::{Launch, Placement, Record, Unfinished};
 use std::collections::BTreeMap;
 
 /// A record with what its parts lacked.
@@ -111,23 +111,19 @@ fn launch(parts: &[Part], job: &Job, matrix: &CommMatrix, how: &str) -> Launch {
         .join("; ");
     let ended = parts.iter().map(|p| p.ended_at).max().unwrap_or(0);
     let mut launch = Launch {
-        mode: job.mode.clone(),
+        mode: job.mode,
         process_of_task: process_of_task(parts, &order, tasks),
         wall_seconds: if ended > 0 { ended.saturating_sub(job.started_at) as f64 } else { 0.0 },
         decision,
         ..Launch::default()
     };
-    if order.node_of_process.len() == tasks {
-        launch.node_of_process = order.node_of_process;
-        launch.node_names = order.node_names;
-        launch.place_of_process = order.place_of_process;
-        launch.level_costs = order.level_costs;
-        launch.level_names = order.level_names;
-        if launch.place_of_process.len() != tasks {
-            launch.place_of_process.clear();
+    if order.placement.node_of_process.len() == tasks {
+        launch.placement = order.placement;
+        if launch.placement.place_of_process.len() != tasks {
+            launch.placement.place_of_process.clear();
         }
     } else {
-        (launch.node_of_process, launch.node_names) = nodes(parts, tasks);
+        launch.placement = nodes(parts, tasks);
     }
     for kind in Kind::ALL {
         for (i, j, traffic) in matrix.layer(kind).entries() {
@@ -164,7 +160,7 @@ fn process_of_task(parts: &[Part], order: &Order, tasks: usize) -> Vec<u32> {
 
 /// Node of each process by the hosts in the parts, and the nodes' names; processes without a part
 /// are on a node of their own.
-fn nodes(parts: &[Part], tasks: usize) -> (Vec<u32>, Vec<String>) {
+fn nodes(parts: &[Part], tasks: usize) -> Placement {
     let mut host_of_process = vec!["unknown"; tasks];
     for about in parts.iter().map(|p| &p.about) {
         host_of_process[about.process as usize] = &about.host;
@@ -180,17 +176,19 @@ fn nodes(parts: &[Part], tasks: usize) -> (Vec<u32>, Vec<String>) {
             })
         })
         .collect();
-    (nodes, names)
+    Placement::of_nodes(nodes, names)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::matrix::Traffic;
+    use crate::store::LaunchMode;
     use crate::store::spill::About;
 
     fn part(task: u32, process: u32, host: &str) -> Part {
-        let job = Job { id: 7, tasks: 4, key: "k".into(), mode: "record".into(), ..Job::default() };
+        let job =
+            Job { id: 7, tasks: 4, key: "k".into(), mode: LaunchMode::Record, ..Job::default() };
         let traffic = Traffic { bytes: 10, messages: 2 };
         Part {
             about: About { job, task, process, host: host.into(), ..About::default() },
@@ -207,7 +205,7 @@ mod tests {
         let unfinished = joined.record.unfinished.clone().unwrap();
         assert_eq!((unfinished.missing.len(), unfinished.lacks.len()), (0, 0));
         let launch = &joined.record.launch;
-        assert_eq!(launch.node_of_process, [0, 0, 1, 1]);
+        assert_eq!(launch.placement.node_of_process, [0, 0, 1, 1]);
         assert_eq!((launch.total_bytes, launch.internode_bytes), (44, 2 * 10 + 4));
         assert_eq!(launch.process_of_task, Vec::<u32>::new());
         let onesided = joined.record.matrix.layer(Kind::OneSided);
@@ -220,7 +218,7 @@ mod tests {
         let joined = join(&parts, "killed", 5).unwrap();
         assert_eq!(joined.record.unfinished.as_ref().unwrap().missing, [1, 3]);
         assert_eq!(joined.record.launch.process_of_task, [3, 1, 0, 2]);
-        assert_eq!(joined.record.launch.node_names, ["a", "unknown"]);
+        assert_eq!(joined.record.launch.placement.node_names, ["a", "unknown"]);
         assert!(joined.record.unfinished.unwrap().lacks[0].contains("2 of 4"));
     }
 

@@ -6,7 +6,7 @@ use super::part::Part;
 use super::scan::{Found, State, scan};
 use super::waiting::{Waiting, remove_all};
 use crate::error::{Error, Result};
-use crate::store::{Record, Store};
+use crate::store::{LaunchMode, Record, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -175,7 +175,7 @@ impl Unfinished {
         let before = store.load(&record.key).unwrap_or_default();
         let better = before.as_ref().is_some_and(|before| self.loses_to(&record, before));
         record.baseline = before.and_then(|before| {
-            if record.launch.mode == "record" {
+            if record.launch.mode == LaunchMode::Record {
                 None
             } else if before.launch.is_reordered() {
                 before.baseline
@@ -270,7 +270,7 @@ mod tests {
             id,
             tasks: 3,
             key: "k".into(),
-            mode: "record".into(),
+            mode: LaunchMode::Record,
             model: "logical".into(),
             started_at: 100,
             ..Job::default()

@@ -15,7 +15,7 @@ use crate::job::hooks::{self, Level};
 use crate::job::keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{Step, locate};
-use crate::job::places::{Location, Locations, Places};
+use crate::job::places::{Location, Locations};
 use crate::job::plan::{self, Mode};
 use crate::job::rank_mixing;
 use crate::job::start::{self, PATIENCE_AT_END};
@@ -33,7 +33,7 @@ use crate::time;
 use libc::{c_int, c_void};
 use rw::decide::mixed::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
-use rw::store::Constructed;
+use rw::store::{Constructed, Placement};
 
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
 /// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
@@ -162,7 +162,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     // Keeps the record, once; whether the counters of all are in the store.
     let places = &mut job.places;
     let mut unkept = job.keeper.take().map(|keeper| (keeper, collected, constructed));
-    let mut keep = |found: Option<Places>| {
+    let mut keep = |found: Option<Placement>| {
         let Some((keeper, mut collected, constructed)) = unkept.take() else { return false };
         collected.incomplete |= !whole;
         let stored = !collected.incomplete;

@@ -2,7 +2,6 @@
 
 use crate::job::given::{given_slots, nodes_of};
 use crate::job::past::{Launched, Program};
-use crate::job::places::Places;
 use crate::job::plan::{Mode, Plan};
 use crate::job::search::{self, Question};
 use crate::sys::message;
@@ -13,7 +12,7 @@ use rw::error::ErrorKind;
 use rw::matrix::{Collected, CommMatrix};
 use rw::options::{Settings, Spill};
 use rw::store::spill::candidates;
-use rw::store::{self, Constructed, InMpi, Launch, Record, Store, Unstored, spill};
+use rw::store::{self, Constructed, InMpi, Launch, Placement, Record, Store, Unstored, spill};
 use rw::topology::{self, Topology};
 use std::time::{Duration, SystemTime};
 
@@ -207,7 +206,7 @@ impl Keeper {
             program: self.program.clone(),
             command: self.command.clone(),
             mpi: self.mpi.clone(),
-            mode: plan.mode.name().into(),
+            mode: plan.mode.name(),
             model: crate::mpi::config::model().name().into(),
             store: self.store.as_ref().map_or(String::new(), absolute),
             started_at: now.map_or(0, |d| d.as_secs()),
@@ -215,15 +214,10 @@ impl Keeper {
     }
 
     /// What the spill file of process 0 says of the order and the places.
-    pub fn order(&self, plan: &Plan, places: Option<&Places>) -> spill::Order {
-        let places = places.cloned().unwrap_or_default();
+    pub fn order(&self, plan: &Plan, places: Option<&Placement>) -> spill::Order {
         spill::Order {
             process_of_task: plan.process_of_task.clone(),
-            node_of_process: places.node_of_process,
-            node_names: places.node_names,
-            place_of_process: places.place_of_process,
-            level_costs: places.level_costs,
-            level_names: places.level_names,
+            placement: places.cloned().unwrap_or_default(),
             decision: self.decision.clone(),
         }
     }
@@ -243,7 +237,7 @@ impl Keeper {
     pub fn question(
         &mut self,
         settings: &Settings,
-        places: Option<&Places>,
+        places: Option<&Placement>,
     ) -> rw::Result<Option<Question>> {
         let Some(record) = &mut self.before else { return Ok(None) };
         let tasks = record.matrix.tasks();
@@ -332,7 +326,7 @@ impl Keeper {
     }
 
     /// Builds the record of this launch, stores it and says what there is to say.
-    pub fn keep(mut self, plan: &Plan, places: Option<Places>, measured: Measured) {
+    pub fn keep(mut self, plan: &Plan, places: Option<Placement>, measured: Measured) {
         let Measured { collected, wall, in_mpi, constructed } = measured;
         let tasks = collected.tasks();
         if collected.incomplete {
@@ -348,15 +342,14 @@ impl Keeper {
         if given && self.given_nodes.is_none() {
             self.given_nodes = self.nodes_of_given(tasks);
         }
-        let (nodes, names) = self.nodes(Some(&places));
+        let placement = match self.nodes(Some(&places)) {
+            (nodes, names) if given => Placement::of_nodes(nodes, names),
+            _ => places,
+        };
         let mut launch = Launch {
-            mode: plan.mode.name().into(),
+            mode: plan.mode.name(),
             process_of_task: plan.process_of_task.clone(),
-            node_of_process: nodes,
-            node_names: names,
-            place_of_process: if given { Vec::new() } else { places.place_of_process },
-            level_costs: if given { Vec::new() } else { places.level_costs },
-            level_names: if given { Vec::new() } else { places.level_names },
+            placement,
             wall_seconds: wall.as_secs_f64(),
             in_mpi,
             predicted: self.predicted,
@@ -407,7 +400,7 @@ impl Keeper {
     }
 
     /// The node of each process, and the nodes' names: of the topology the user gave, else as found.
-    fn nodes(&self, places: Option<&Places>) -> (Vec<u32>, Vec<String>) {
+    fn nodes(&self, places: Option<&Placement>) -> (Vec<u32>, Vec<String>) {
         match (&self.given_nodes, places) {
             (Some(nodes), _) => {
                 let count = nodes.iter().max().map_or(0, |&m| m as usize + 1);
@@ -461,7 +454,7 @@ impl Keeper {
 fn internode_bytes(matrix: &rw::matrix::CommMatrix, launch: &Launch) -> (u64, u64) {
     let node = |task: u32| {
         let process = launch.process_of_task.get(task as usize).copied().unwrap_or(task);
-        launch.node_of_process.get(process as usize)
+        launch.placement.node_of_process.get(process as usize)
     };
     let (mut between, mut total) = (0u64, 0u64);
     for kind in rw::matrix::Kind::ALL {

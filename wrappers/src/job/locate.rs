@@ -7,10 +7,11 @@
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;
-use crate::job::places::{Location, Locations, Node, Nodes, Places, assemble};
+use crate::job::places::{Location, Locations, Node, Nodes, assemble};
 use crate::mpi::abi::Abi;
 use crate::sys::node;
 use crate::sys::panic_barrier::guarded;
+use rw::store::Placement;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub enum Step<T> {
 impl<T> Step<T> {
     /// On rank 0, which has everybody's location: its answer, unless it needs the places inside nodes
     /// for it.
-    pub fn of(locations: &Locations, answer: impl FnOnce(Option<Places>) -> T) -> Step<T> {
+    pub fn of(locations: &Locations, answer: impl FnOnce(Option<Placement>) -> T) -> Step<T> {
         let nodes = locations.nodes();
         if nodes.need_topology() {
             return Step::LookInside(nodes);
@@ -43,7 +44,7 @@ impl<T> Step<T> {
 pub fn locate<A: Abi, T: Serialize + DeserializeOwned>(
     comm: &PrivateComm<A>,
     mut step: Step<T>,
-    mut answer: Option<impl FnMut(Option<Places>) -> T>,
+    mut answer: Option<impl FnMut(Option<Placement>) -> T>,
 ) -> Option<T> {
     loop {
         let next = match step {
@@ -76,7 +77,7 @@ fn gather<A: Abi>(comm: &PrivateComm<A>) -> Option<Locations> {
 ///
 /// One message from the first process of each node to rank 0. Only where processes are bound to
 /// different PUs, it asks the others of its node first.
-fn look_inside<A: Abi>(comm: &PrivateComm<A>, nodes: &Nodes) -> Option<Places> {
+fn look_inside<A: Abi>(comm: &PrivateComm<A>, nodes: &Nodes) -> Option<Placement> {
     let (processes, differ) = nodes.around(comm.rank)?;
     let affinity = node::affinity();
     let first = *processes.first()?;

@@ -4,7 +4,7 @@
 use crate::sys::message;
 use rw::decide::{Judgement, Measured};
 use rw::options::{self, Settings};
-use rw::store::{self, Finding, Launch, Past, Record, Store, Verdict, work_of};
+use rw::store::{self, Finding, Launch, LaunchMode, Past, Record, Store, Verdict, work_of};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -191,7 +191,7 @@ impl Program {
         record.identity = self.identity.clone();
         record.history = before.to_vec();
         let launch = &record.launch;
-        if !self.timed || launch.mode == "shuffle" {
+        if !self.timed || launch.mode == LaunchMode::Shuffle {
             return;
         }
         let past = Past {
@@ -212,7 +212,7 @@ impl Program {
     /// Whether it helped, in words for the summary of a reordered launch; empty for others.
     pub fn helped(&self, record: &Record) -> String {
         let launch = &record.launch;
-        if !launch.is_reordered() || launch.mode == "shuffle" {
+        if !launch.is_reordered() || launch.mode == LaunchMode::Shuffle {
             return String::new();
         }
         let measured = self.measured(&record.history, places_of(launch));
@@ -236,7 +236,7 @@ impl Program {
 
 /// Hash of the places of a launch.
 fn places_of(launch: &Launch) -> u32 {
-    store::places_of(&launch.node_of_process, &launch.node_names)
+    store::places_of(&launch.placement.node_of_process, &launch.placement.node_names)
 }
 
 /// Seconds since 1970-01-01 UTC.

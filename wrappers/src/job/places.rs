@@ -2,23 +2,14 @@
 //! (its binding, looked up in the node's hwloc topology by one process per node).
 //!
 //! A process knows its [`Location`]. Those of all processes, the [`Locations`], tell who shares a node
-//! ([`Nodes`]). The paths inside nodes make them [`Places`]. How the processes exchange all this is in
+//! ([`Nodes`]). The paths inside nodes make them [`Placement`]. How the processes exchange all this is in
 //! [`locate`](super::locate).
 
 use crate::sys::node;
+use rw::store::Placement;
 use rw::topology::{CpuSet, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-/// Places of all processes, by launcher rank.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
-    pub node_of_process: Vec<u32>,
-    pub node_names: Vec<String>,
-    pub place_of_process: Vec<Vec<u32>>,
-    pub level_names: Vec<String>,
-    pub level_costs: Vec<u64>,
-}
 
 /// What the first process of a node found out about it.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -129,7 +120,7 @@ impl Locations {
     }
 
     /// The places where all processes of a node may run on the same PUs.
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> Placement {
         let named = |name: &String| Node { name: name.clone(), ..Node::default() };
         let described: Vec<Node> = self.names.iter().map(named).collect();
         assemble(&self.nodes(), &described)
@@ -191,12 +182,12 @@ impl Nodes {
 }
 
 /// Gives all processes paths over the same levels; `described` is what is known of each node.
-pub fn assemble(nodes: &Nodes, described: &[Node]) -> Places {
-    let mut places = Places {
+pub fn assemble(nodes: &Nodes, described: &[Node]) -> Placement {
+    let mut places = Placement {
         node_of_process: nodes.of_process.clone(),
         node_names: described.iter().map(|node| node.name.clone()).collect(),
         level_names: common_levels(described.iter().map(|node| node.levels.as_slice())),
-        ..Places::default()
+        ..Placement::default()
     };
     let unplaced = extend_path(&[], &[], &places.level_names);
     places.place_of_process = vec![unplaced; nodes.of_process.len()];

@@ -4,7 +4,7 @@ use crate::job::facts::How;
 use crate::job::keeper::Keeper;
 use crate::sys::message;
 use rw::options::{self, Collectives, Settings};
-use rw::store::spill;
+use rw::store::{LaunchMode, spill};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name as given in records.
-    pub fn name(self) -> &'static str {
+    /// What records say of it.
+    pub fn name(self) -> LaunchMode {
         match self {
-            Mode::Reorder => "reorder",
-            Mode::Shuffle => "shuffle",
-            _ => "record",
+            Mode::Reorder => LaunchMode::Reorder,
+            Mode::Shuffle => LaunchMode::Shuffle,
+            _ => LaunchMode::Record,
         }
     }
 }

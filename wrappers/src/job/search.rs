@@ -8,7 +8,7 @@
 use crate::comm::private::PrivateComm;
 use crate::job::keeper::Keeper;
 use crate::job::locate::{Step, locate};
-use crate::job::places::{Locations, Places};
+use crate::job::places::Locations;
 use crate::job::shared_search::{self, Call};
 use crate::mpi::abi::Abi;
 use crate::sys::message;
@@ -18,7 +18,7 @@ use crate::sys::worker_thread::Failure;
 use rw::decide::{self, Decision, Network};
 use rw::matrix::CommMatrix;
 use rw::options::Settings;
-use rw::store::{KeptOrder, Signature, Store};
+use rw::store::{KeptOrder, Placement, Signature, Store};
 use rw::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub struct Leader<'a> {
     /// Of the job's start.
     pub clock: &'a mut Clock,
     /// Where the processes are, once that is known.
-    pub places: Option<Places>,
+    pub places: Option<Placement>,
     shared: Option<Shared>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Leader<'a> {
     }
 
     /// What to do, given where the processes are.
-    fn answer(&mut self, places: Option<Places>) -> Word {
+    fn answer(&mut self, places: Option<Placement>) -> Word {
         self.places = places;
         self.clock.step("places");
         self.decide()
@@ -156,7 +156,7 @@ pub fn find<A: Abi>(
 fn begin(
     keeper: &mut Keeper,
     settings: &Settings,
-    places: Option<&Places>,
+    places: Option<&Placement>,
     clock: &mut Clock,
 ) -> Stage {
     let mut question = match keeper.question(settings, places) {
@@ -341,7 +341,7 @@ impl Question {
 }
 
 /// Signature of places that were discovered.
-pub fn discovered(places: &Places) -> u64 {
+pub fn discovered(places: &Placement) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&places.node_of_process));
     let paths = places.place_of_process.iter();

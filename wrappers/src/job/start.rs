@@ -16,7 +16,7 @@ use crate::job::hooks::{self, Level};
 use crate::job::keeper::Keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{self, Step};
-use crate::job::places::{LOCATION_BYTES, Location, Locations, Places};
+use crate::job::places::{LOCATION_BYTES, Location, Locations};
 use crate::job::plan::{self, Plan};
 use crate::job::search::{self, Leader, Word};
 use crate::job::stdin;
@@ -37,6 +37,7 @@ use crate::time;
 use libc::c_int;
 use parking_lot::Mutex;
 use rw::options::{Mode, Settings};
+use rw::store::Placement;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -50,7 +51,7 @@ pub struct Job {
     /// What all processes do.
     pub plan: Plan,
     /// Known on rank 0 if they were needed at the start.
-    pub places: Option<Places>,
+    pub places: Option<Placement>,
     /// Kept on rank 0 only.
     pub keeper: Option<Keeper>,
     /// There is no world: the program uses sessions.

@@ -4,13 +4,12 @@
 use crate::job::constructed;
 use crate::job::facts::{Facts, How};
 use crate::job::given;
-use crate::job::places::Places;
 use crate::job::plan;
 use rw::decide;
 use rw::mapping::TaskGrid;
 use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
 use rw::options::Settings;
-use rw::store::{Constructed, Signature, Store};
+use rw::store::{Constructed, Placement, Signature, Store};
 use rw::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -49,7 +48,7 @@ pub fn order(
     reports: &[Report],
     weights: Weights,
     vertices: usize,
-    places: Option<&Places>,
+    places: Option<&Placement>,
     grid: Option<TaskGrid>,
 ) -> rw::Result<(Option<Vec<u32>>, String)> {
     let fixed: Vec<u32> = (0u32..)
@@ -98,7 +97,7 @@ fn places_of(
     facts: &Facts,
     settings: &Settings,
     reports: &[Report],
-    places: Option<&Places>,
+    places: Option<&Placement>,
 ) -> rw::Result<(Box<dyn Topology>, Vec<usize>)> {
     let unknown =
         || rw::Error::new(rw::ErrorKind::Infeasible, "the places of the processes are unknown");

@@ -9,7 +9,7 @@ use crate::comm::request;
 use crate::comm::world;
 use crate::job::facts::{self, Facts, How};
 use crate::job::locate::{Step, locate};
-use crate::job::places::{Location, Locations, Places};
+use crate::job::places::{Location, Locations};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::config;
 use crate::mpi::pmpi::pmpi;
@@ -19,6 +19,7 @@ use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
+use rw::store::Placement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -197,7 +198,7 @@ impl<A: Abi> Met<A> {
                 locations.add(location.unwrap_or_default());
             }
         });
-        let mut decide = |places: Option<Places>| {
+        let mut decide = |places: Option<Placement>| {
             let order = guarded(|| {
                 let grid = grid.clone();
                 let (facts, places) = (party.facts, places.as_ref());

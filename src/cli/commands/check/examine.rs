@@ -12,7 +12,7 @@ use super::files::Files;
 use super::text::{Difference, Filter, Order};
 use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
 use crate::error::Result;
-use crate::store::{Finding, Record};
+use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
 
 /// Plain runs that are added to see whether the order of lines varies by itself.
@@ -123,7 +123,7 @@ impl Examination<'_> {
                     .into();
             return Ok(found);
         };
-        self.filter.ignore_nodes(&record.launch.node_names);
+        self.filter.ignore_nodes(&record.launch.placement.node_names);
         plain.push(recorded);
         // What varies by itself?
         if !self.agree(&plain, &mut found) {
@@ -154,7 +154,7 @@ impl Examination<'_> {
             if fine {
                 if moved {
                     found.seeds.push(u64::from(seed));
-                } else if let Some(r) = record.filter(|r| r.launch.mode != "shuffle") {
+                } else if let Some(r) = record.filter(|r| r.launch.mode != LaunchMode::Shuffle) {
                     found.reason = r.launch.decision;
                 }
                 continue;

@@ -1,0 +1,59 @@
+//! Where the processes of a launch ran: which share a node, and where inside it each may run.
+
+use serde::{Deserialize, Serialize};
+
+/// The places of all processes, by launcher rank. Records and spill files hold its fields in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Node of each process, numbered from 0 in the order of first appearance; empty when not known.
+    pub node_of_process: Vec<u32>,
+    /// Name of each node.
+    pub node_names: Vec<String>,
+    /// Path of each process in the machine below its node (package, NUMA domain, core); all of one
+    /// length, empty when not known.
+    pub place_of_process: Vec<Vec<u32>>,
+    /// Distance of two processes that first differ at each level, node level first; a last one for two
+    /// that do not differ.
+    pub level_costs: Vec<u64>,
+    /// Name of each level (`node`, `package`, …), node level first.
+    pub level_names: Vec<String>,
+}
+
+impl Placement {
+    /// A placement that says which processes share a node, and nothing more.
+    pub fn of_nodes(node_of_process: Vec<u32>, node_names: Vec<String>) -> Placement {
+        Placement { node_of_process, node_names, ..Placement::default() }
+    }
+
+    /// What contradicts itself or does not fit the number of tasks, if anything.
+    pub fn inconsistency(&self, tasks: usize) -> Option<String> {
+        let fits = |length: usize| length == 0 || length == tasks;
+        if !fits(self.node_of_process.len()) || !fits(self.place_of_process.len()) {
+            return Some(format!("its lists do not have the length of {tasks} tasks"));
+        }
+        let nodes = self.node_names.len();
+        if let Some(node) = self.node_of_process.iter().find(|&&n| n as usize >= nodes) {
+            return Some(format!("there is no node {node}"));
+        }
+        let depth = self.place_of_process.first().map_or(0, Vec::len);
+        if self.place_of_process.iter().any(|place| place.len() != depth) {
+            return Some("places of different depth".into());
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placement_of_nodes_fits_its_number_of_tasks_only() {
+        let placement = Placement::of_nodes(vec![0, 0, 1], vec!["a".into(), "b".into()]);
+        assert_eq!(placement.inconsistency(3), None);
+        assert!(placement.inconsistency(4).is_some());
+        assert_eq!(Placement::default().inconsistency(4), None, "nothing is known");
+        let unnamed = Placement::of_nodes(vec![0, 1], vec!["a".into()]);
+        assert_eq!(unnamed.inconsistency(2).unwrap(), "there is no node 1");
+    }
+}
