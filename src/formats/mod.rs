@@ -44,18 +44,7 @@ impl<'a> Export<'a> {
     pub fn new(record: &'a Record, kinds: &'a [Kind]) -> Self {
         let process_of_task =
             (0..record.matrix.tasks()).map(|task| record.launch.process_of(task) as u32).collect();
-        Export { record, kinds, matrix: sum_of(&record.matrix, kinds), process_of_task }
-    }
-}
-
-/// The layers of some kinds added up.
-pub fn sum_of(matrix: &CommMatrix, kinds: &[Kind]) -> SparseMatrix {
-    match kinds {
-        [one] => matrix.layer(*one).clone(),
-        _ => {
-            let entries: Vec<_> = kinds.iter().flat_map(|&k| matrix.layer(k).entries()).collect();
-            SparseMatrix::from_entries(matrix.tasks(), &entries)
-        }
+        Export { record, kinds, matrix: record.matrix.sum_of(kinds), process_of_task }
     }
 }
 

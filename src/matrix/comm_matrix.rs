@@ -64,13 +64,19 @@ impl CommMatrix {
 
     /// All kinds added up.
     pub fn sum(&self) -> SparseMatrix {
-        let filled: Vec<&SparseMatrix> = self.layers.iter().filter(|l| l.pairs() > 0).collect();
+        self.sum_of(&Kind::ALL)
+    }
+
+    /// The layers of some kinds added up.
+    pub fn sum_of(&self, kinds: &[Kind]) -> SparseMatrix {
+        let layers = kinds.iter().map(|&kind| self.layer(kind));
+        let filled: Vec<&SparseMatrix> = layers.filter(|layer| layer.pairs() > 0).collect();
         match filled.as_slice() {
             [] => SparseMatrix::empty(self.tasks()),
             [one] => (*one).clone(),
             many => {
                 let entries: Vec<(u32, u32, Traffic)> =
-                    many.iter().flat_map(|l| l.entries()).collect();
+                    many.iter().flat_map(|layer| layer.entries()).collect();
                 SparseMatrix::from_entries(self.tasks(), &entries)
             }
         }

@@ -6,7 +6,6 @@ use super::summary::{self, Summary};
 use super::svg::{self, CELLS, Figure, escaped};
 use super::units;
 use crate::error::Result;
-use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{Launch, LaunchMode, Record};
 
@@ -22,7 +21,7 @@ pub fn html(record: &Record, kinds: &[Kind]) -> Result<String> {
     let page = Page {
         record,
         launch: &record.launch,
-        matrix: sum_of(&record.matrix, kinds),
+        matrix: record.matrix.sum_of(kinds),
         summary: Summary::new(record, kinds),
     };
     let title = escaped(&record.key);

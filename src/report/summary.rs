@@ -2,7 +2,6 @@
 
 use super::units;
 use crate::decide::Measured;
-use crate::formats::sum_of;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{LaunchMode, Record, Verdict};
 use serde::Serialize;
@@ -152,7 +151,7 @@ pub struct Pair {
 impl Summary {
     /// The figures of a record for some kinds of traffic.
     pub fn new(record: &Record, kinds: &[Kind]) -> Self {
-        let matrix = sum_of(&record.matrix, kinds);
+        let matrix = record.matrix.sum_of(kinds);
         let launch = &record.launch;
         let nodes_of = |reordered: bool| {
             move |task: usize| match reordered {

@@ -2,7 +2,6 @@
 
 use super::selection::{self, KindArg, StoreArgs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::sum_of;
 use crate::mapping::Objective;
 use crate::matrix::SparseMatrix;
 use crate::metrics::Evaluation;
@@ -76,7 +75,7 @@ impl InstanceArgs {
                 .at(topology.name())
                 .advise(format!("slots 0 to {}", topology.slots().saturating_sub(1))));
         }
-        Ok(Instance { matrix: sum_of(&record.matrix, self.kind.kinds()), topology, slots })
+        Ok(Instance { matrix: record.matrix.sum_of(self.kind.kinds()), topology, slots })
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::cli::arguments::selection::{KindArg, SelectArgs};
 use crate::cli::console::{Exit, output};
 use crate::error::Result;
-use crate::formats::sum_of;
 use crate::report::Summary;
 use crate::report::terminal::{self, When};
 use crate::store::Launch;
@@ -78,7 +77,7 @@ impl Args {
                 std::env::var(name).ok()
             });
             let width = self.width.map_or_else(terminal_width, usize::from);
-            let matrix = sum_of(&record.matrix, self.kind.kinds());
+            let matrix = record.matrix.sum_of(self.kind.kinds());
             let boundaries = boundaries(&record.launch, matrix.tasks());
             text.push('\n');
             text.push_str(&terminal::heat_map(&matrix, &boundaries, width, colours));
