@@ -2,6 +2,7 @@
 //!
 //! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
 //! * `collective_models`: the models of the collectives against traffic that was measured.
+//! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them, and a name behind it selects: `cli::doctor`. The
 //! tests on real MPI libraries are in `tests/mpi`.
@@ -11,4 +12,5 @@
 
 mod cli;
 mod collective_models;
+mod layers;
 mod support;
