@@ -7,12 +7,12 @@
 mod engine_version;
 mod feedback;
 pub mod mixed;
-mod parts;
+mod two_phase;
 mod wording;
 
 pub use engine_version::ENGINE_VERSION;
 pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
-pub use parts::{Found, Network, Part};
+pub use two_phase::{Found, Network, Part};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};

@@ -9,9 +9,12 @@
 mod balance;
 mod budget;
 mod coarsening;
+mod engine;
+mod evaluation;
 mod geometric;
 mod identity;
 mod initial;
+mod mapper;
 mod multisection;
 mod noise;
 mod objective;
@@ -24,11 +27,12 @@ mod refinement;
 mod registry;
 mod remap;
 mod stencil;
-mod work;
+mod task_grid;
 
 pub use balance::{Balanced, Loads, Rebalanced, map_with_loads, remap_with_loads};
 pub use budget::{Budget, Progress};
 pub use identity::Identity;
+pub use mapper::Mapper;
 pub use noise::{ADDITIVE_LIMIT, Noise, Sample, Study, with_noise};
 pub use objective::Objective;
 pub use outcome::Outcome;
@@ -37,27 +41,7 @@ pub use preset::Preset;
 pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
-pub use stencil::TaskGrid;
-
-use crate::error::Result;
-
-/// A mapping algorithm.
-///
-/// Deterministic for a given problem (its seed included) as long as the budget's time limit is not
-/// hit. The answer uses only allowed places, each at most once, and honours fixed tasks.
-pub trait Mapper: Send + Sync {
-    /// Name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Where the algorithm comes from: paper and section.
-    fn source(&self) -> &'static str;
-
-    /// Maps every task to a place.
-    ///
-    /// Errors: [`crate::ErrorKind::Infeasible`] if the algorithm does not apply to this problem
-    /// (a tree algorithm on a torus); the message says to what it applies.
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome>;
-}
+pub use task_grid::TaskGrid;
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,9 @@
 //! Additive noise reaches pairs that never talked, so its matrices are full; there is a limit on
 //! the number of tasks for it.
 
-use super::work::Rng;
-use super::{Budget, Mapper, Objective, Preset, Problem, portfolio};
+use super::engine::Rng;
+use super::evaluation::value_of;
+use super::{Budget, Mapper, Objective, Preset, Problem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::matrix::{Graph, SparseMatrix, Traffic};
 use crate::topology::Topology;
@@ -246,16 +247,14 @@ impl Study<'_> {
     fn value(&self, slot_of_task: &[usize]) -> Result<f64> {
         let graph = Graph::default();
         let matrix = Some(self.matrix);
-        portfolio::value_of(self.objective, &graph, matrix, self.topology, slot_of_task).ok_or_else(
-            || {
-                Error::new(
-                    ErrorKind::Infeasible,
-                    format!("{} has no value here", self.objective.name()),
-                )
-                .at(self.topology.name())
-                .advise("--objective hop-bytes, and as many slots as tasks")
-            },
-        )
+        value_of(self.objective, &graph, matrix, self.topology, slot_of_task).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Infeasible,
+                format!("{} has no value here", self.objective.name()),
+            )
+            .at(self.topology.name())
+            .advise("--objective hop-bytes, and as many slots as tasks")
+        })
     }
 }
 

@@ -120,7 +120,7 @@ fn every_objective_is_never_worse_than_the_given_order() {
                 Problem::builder(&graph, machine.as_ref()).objective(objective).build().unwrap();
             let slots = checked(&Auto, &problem).unwrap().slot_of_task;
             let given = problem.slots_of(&problem.identity_places());
-            let value = |slots: &[usize]| portfolio::value(&problem, slots);
+            let value = |slots: &[usize]| evaluation::value(&problem, slots);
             assert!(value(&slots) <= value(&given), "{objective:?} on {}", machine.name());
         }
     }
@@ -135,7 +135,7 @@ fn an_order_that_means_something_is_never_made_worse() {
             let problem = build.preset(preset).objective(objective).build().unwrap();
             let slots = Auto.map(&problem, &mut Budget::unlimited()).unwrap().slot_of_task;
             let given = problem.slots_of(&problem.identity_places());
-            let value = |slots: &[usize]| portfolio::value(&problem, slots);
+            let value = |slots: &[usize]| evaluation::value(&problem, slots);
             let name = machine.name();
             assert!(value(&slots) <= value(&given), "{text}, {objective:?} on {name}");
         }

@@ -1,8 +1,8 @@
 //! Partition of the tasks into groups of balanced load.
 
-use super::load::Loads;
+use super::loads::Loads;
+use crate::mapping::engine::{Csr, Rng, Scale};
 use crate::mapping::multisection::{BisectEffort, Bisector};
-use crate::mapping::work::{Csr, Rng, Scale};
 use crate::mapping::{Budget, Preset};
 use crate::matrix::Graph;
 

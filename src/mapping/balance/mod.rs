@@ -8,13 +8,16 @@
 //! keeps the balance. No slot gets more than the limit: the mean load and the allowed imbalance
 //! on top, or what the longest-first rule of list scheduling (Graham 1969) needs, if that is more.
 
-mod again;
 mod grouping;
-mod improve;
-mod load;
+mod judge;
+mod loads;
+mod local_search;
+mod rebalance;
+mod weighted_mapping;
 
-pub use again::{Rebalanced, remap_with_loads};
-pub use load::{Balanced, Loads, map_with_loads};
+pub use loads::Loads;
+pub use rebalance::{Rebalanced, remap_with_loads};
+pub use weighted_mapping::{Balanced, map_with_loads};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::work::{Csr, Rng, emptied, refill, roomy, visiting_order};
+use crate::mapping::engine::{Csr, Rng, emptied, refill, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]

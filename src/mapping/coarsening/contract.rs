@@ -1,6 +1,6 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
-use crate::mapping::work::{Csr, Pool, refill, roomy};
+use crate::mapping::engine::{Csr, Pool, refill, roomy};
 
 /// No cluster.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -184,7 +184,7 @@ impl Csr {
 mod tests {
     use super::*;
     use crate::mapping::coarsening::{ClusterLimits, Clusterer};
-    use crate::mapping::work::{Rng, Scale};
+    use crate::mapping::engine::{Rng, Scale};
     use crate::matrix::Graph;
     use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 //! compared by their exact cost without placing a single task.
 
 use super::GridShape;
-use crate::mapping::work::{Csr, TreePlaces};
+use crate::mapping::engine::{Csr, TreePlaces};
 
 /// Places `graph`, a grid of `shape`, on the sorted places of a regular tree; returns each vertex's
 /// index in sorted order. `None` if the tree is irregular or no boxes fit.

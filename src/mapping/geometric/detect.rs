@@ -7,7 +7,7 @@
 //! path or a ring. The final check makes a wrong answer impossible.
 
 use super::skeleton::{Lists, skeleton};
-use crate::mapping::work::Csr;
+use crate::mapping::engine::Csr;
 
 /// A grid recognised in a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,7 +278,7 @@ impl GridShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::work::Scale;
+    use crate::mapping::engine::Scale;
     use crate::matrix::{Graph, synthetic::pattern};
 
     fn found(graph: &Graph) -> Option<(Vec<usize>, Vec<bool>)> {

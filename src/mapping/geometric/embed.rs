@@ -149,8 +149,8 @@ fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::engine::{Csr, Scale};
     use crate::mapping::geometric::detect;
-    use crate::mapping::work::{Csr, Scale};
     use crate::matrix::synthetic::pattern;
     use crate::topology::Topology;
 

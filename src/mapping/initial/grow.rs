@@ -1,8 +1,7 @@
 //! Greedy graph growing: one side grows from a random vertex by the neighbour that saves most cut
 //! (Karypis and Kumar, SIAM J. Sci. Comput. 1998, section 3.2).
 
-use crate::mapping::refinement::Bisection;
-use crate::mapping::work::{Csr, GainHeap, Rng};
+use crate::mapping::engine::{Bisection, Csr, GainHeap, Rng};
 
 /// Grows side 0 to about `target` tasks.
 pub(crate) fn grow(graph: &Csr, target: i64, queue: &mut GainHeap, rng: &mut Rng) -> Bisection {

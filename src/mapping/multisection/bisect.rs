@@ -3,9 +3,9 @@
 use super::inheritance::{Inheritance, Step};
 use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
+use crate::mapping::engine::{Bisection, Csr, GainHeap, Pool, Rng};
 use crate::mapping::initial::grow;
-use crate::mapping::refinement::{Bisection, Fm, FmLimits};
-use crate::mapping::work::{Csr, GainHeap, Pool, Rng};
+use crate::mapping::refinement::{Fm, FmLimits};
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@
 
 use super::Bisector;
 use super::halves::Halves;
-use crate::mapping::work::{Csr, Distance, Rng};
+use crate::mapping::engine::{Csr, Distance, Rng};
 
 /// One part under construction: tasks and as many places.
 struct Part {

@@ -1,6 +1,6 @@
 //! Splits a set of places into two compact halves.
 
-use crate::mapping::work::{Distance, Rng};
+use crate::mapping::engine::{Distance, Rng};
 use crate::topology::Grid;
 
 /// How to halve: along the longest dimension of a grid, else between two far ends.

@@ -5,7 +5,7 @@
 //! anew in every fourth bisection only.
 
 use crate::mapping::coarsening::{Contractor, NONE};
-use crate::mapping::work::{Csr, Pool};
+use crate::mapping::engine::{Csr, Pool};
 
 /// One level of a coarsening.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 
 use super::inheritance::Inheritance;
 use super::{BisectEffort, Bisector};
-use crate::mapping::work::{Csr, Rng, TreePlaces};
+use crate::mapping::engine::{Csr, Rng, TreePlaces};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Smallest part that is worth a thread of its own.

@@ -1,6 +1,6 @@
 //! Orders that know nothing of the traffic: what other mappings are measured against.
 
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
 use crate::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ impl Mapper for Random {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let mut setting = Setting::new(problem, budget);
+        let mut filled = FilledProblem::new(problem, budget);
         let mut places = Vec::new();
-        setting.rng.permutation(setting.len(), &mut places);
-        Ok(setting.outcome(places))
+        filled.rng.permutation(filled.len(), &mut places);
+        Ok(filled.outcome(places))
     }
 }
 
@@ -38,18 +38,18 @@ impl Mapper for RoundRobin {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
+        let filled = FilledProblem::new(problem, budget);
         let mut nodes = by_node(problem);
         nodes.iter_mut().for_each(|places| places.reverse());
-        let mut order = Vec::with_capacity(setting.len());
-        while order.len() < setting.len() {
+        let mut order = Vec::with_capacity(filled.len());
+        while order.len() < filled.len() {
             order.extend(nodes.iter_mut().filter_map(Vec::pop));
         }
-        Ok(setting.outcome(order))
+        Ok(filled.outcome(order))
     }
 }
 
-/// Nodes filled one after the other, as `mpirun --map-by slot` does.
+/// Quotient filled one after the other, as `mpirun --map-by slot` does.
 pub(in crate::mapping) struct Packed;
 
 impl Mapper for Packed {
@@ -62,8 +62,8 @@ impl Mapper for Packed {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        Ok(setting.outcome(by_node(problem).concat()))
+        let filled = FilledProblem::new(problem, budget);
+        Ok(filled.outcome(by_node(problem).concat()))
     }
 }
 

@@ -13,7 +13,7 @@
 //! PAMI 1984), with a temperature that falls to nothing.
 
 use crate::mapping::Budget;
-use crate::mapping::work::{Rng, Scale, TreePlaces};
+use crate::mapping::engine::{Rng, Scale, TreePlaces};
 use crate::matrix::Graph;
 
 /// Rounds over all tasks at most that only take exchanges that pay.

@@ -6,10 +6,10 @@
 //! jobs that are grids (whatever their labels) on meshes and tori, whole or not. With more places
 //! than tasks the first ones are used.
 
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::engine::{Csr, Scale};
 use crate::mapping::geometric::detect;
-use crate::mapping::work::{Csr, Scale};
 use crate::mapping::{Budget, Mapper, Outcome, Problem, TaskGrid};
 use crate::topology::Grid;
 
@@ -26,9 +26,9 @@ impl Mapper for Geom {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
+        let filled = FilledProblem::new(problem, budget);
         let job = Job::new(problem, self.name())?;
-        Ok(setting.outcome(job.bisect()))
+        Ok(filled.outcome(job.bisect()))
     }
 }
 

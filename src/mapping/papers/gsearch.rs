@@ -4,9 +4,9 @@
 //! of 0.35 n + 20 swaps of section IV-B. The paper counts hops of talking pairs; here every hop
 //! counts with the pair's traffic, which is the same for its stencils.
 
+use super::filled_problem::FilledProblem;
 use super::geom::Geom;
 use super::refine_topolb::{swap_gain, task_cost};
-use super::setting::Setting;
 use crate::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
@@ -52,10 +52,10 @@ impl Mapper for GSearch {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let start = Geom.map(problem, budget)?;
-        let setting = Setting::new(problem, budget);
+        let filled = FilledProblem::new(problem, budget);
         let n = problem.tasks();
         let mut run = Run {
-            setting: &setting,
+            filled: &filled,
             place_of: start.place_of_task,
             free: (0..n).map(|t| problem.fixed_place(t).is_none()).collect(),
             slack: Vec::new(),
@@ -70,12 +70,12 @@ impl Mapper for GSearch {
             Choice::BestOfAll => run.best_of_all(),
         }
         let (place_of, swaps) = (run.place_of, run.swaps);
-        Ok(setting.outcome(place_of).with("swaps", swaps))
+        Ok(filled.outcome(place_of).with("swaps", swaps))
     }
 }
 
 struct Run<'a, 'b, 'c> {
-    setting: &'c Setting<'a, 'b>,
+    filled: &'c FilledProblem<'a, 'b>,
     place_of: Vec<u32>,
     free: Vec<bool>,
     /// How much less a task's edges could cost at most: a swap gains no more than that of both.
@@ -88,7 +88,7 @@ struct Run<'a, 'b, 'c> {
 impl Run<'_, '_, '_> {
     fn gain(&self, a: usize, b: usize) -> i64 {
         match self.free[a] && self.free[b] && self.slack[a] + self.slack[b] > 0 {
-            true => swap_gain(self.setting, &self.place_of, a, b),
+            true => swap_gain(self.filled, &self.place_of, a, b),
             false => 0,
         }
     }
@@ -96,11 +96,11 @@ impl Run<'_, '_, '_> {
     /// Cost of a task's edges above what it is with all partners one hop away; where slots take
     /// several tasks, above nothing.
     fn slack_of(&self, task: usize) -> i64 {
-        let places = self.setting.problem.places();
+        let places = self.filled.problem.places();
         let one = i64::from(places.windows(2).all(|w| w[0] != w[1]));
-        let least: i64 = self.setting.graph.arcs(task).map(|(_, w)| w * one).sum();
+        let least: i64 = self.filled.graph.arcs(task).map(|(_, w)| w * one).sum();
         let place = self.place_of[task];
-        task_cost(self.setting, &self.place_of, task, place, usize::MAX) - least
+        task_cost(self.filled, &self.place_of, task, place, usize::MAX) - least
     }
 
     fn swap(&mut self, a: usize, b: usize) {
@@ -108,7 +108,7 @@ impl Run<'_, '_, '_> {
         self.swaps += 1;
         for task in [a, b] {
             self.slack[task] = self.slack_of(task);
-            for (other, _) in self.setting.graph.arcs(task) {
+            for (other, _) in self.filled.graph.arcs(task) {
                 self.slack[other] = self.slack_of(other);
             }
         }
@@ -180,7 +180,7 @@ impl Run<'_, '_, '_> {
             let Some((_, a, b)) = top else { return };
             let a = n - a;
             self.swap(a, b);
-            let near = |t: usize| self.setting.graph.arcs(t).map(|(other, _)| other);
+            let near = |t: usize| self.filled.graph.arcs(t).map(|(other, _)| other);
             let mut changed: Vec<usize> =
                 [a, b].into_iter().chain(near(a)).chain(near(b)).filter(|&t| t < n).collect();
             changed.sort_unstable();

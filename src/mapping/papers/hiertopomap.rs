@@ -8,12 +8,12 @@
 //! unused coordinates lies at the border. Parts come out exactly full from the bisection, so the
 //! paper's correction of METIS' balance has nothing to do. Inside nodes: recursive tree mapping (3.2).
 
+use super::filled_problem::FilledProblem;
 use super::neighbour_joining;
-use super::nodes::Nodes;
-use super::setting::Setting;
+use super::quotient::Quotient;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::engine::{Csr, Rng, Scale, TreePlaces};
 use crate::mapping::multisection::{Bisector, multisect};
-use crate::mapping::work::{Csr, Rng, Scale, TreePlaces};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Grid;
 
@@ -61,9 +61,9 @@ impl Mapper for HierTopoMap {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
+        let filled = FilledProblem::new(problem, budget);
         if self.between == Between::Tree {
-            return tree_mapping(&setting);
+            return tree_mapping(&filled);
         }
         let Some((grid, points)) = problem.grid() else {
             return Err(Error::new(
@@ -73,7 +73,7 @@ impl Mapper for HierTopoMap {
             .at(problem.topology().name())
             .advise("--algorithm hiertopomap-tree or the default"));
         };
-        let nodes = Nodes::equal(&setting);
+        let nodes = Quotient::equal(&filled);
         let mut point_of = vec![0usize; problem.topology().slots()];
         for (&slot, &point) in problem.places().iter().zip(&points) {
             point_of[slot as usize] = point as usize;
@@ -83,22 +83,22 @@ impl Mapper for HierTopoMap {
             grid,
             points: &points,
             wrap: self.between == Between::BipartWrap,
-            bisector: setting.bisector(),
-            rng: setting.rng.fork(5),
+            bisector: filled.bisector(),
+            rng: filled.rng.fork(5),
             node_of: vec![0; nodes.len()],
         };
         let all: Vec<u32> = (0..nodes.len() as u32).collect();
         run.split(&nodes.unit_graph(), &all, all.clone());
         let node_of = run.node_of;
-        Ok(setting.outcome(nodes.places_of(&setting, &node_of)))
+        Ok(filled.outcome(nodes.places_of(&filled, &node_of)))
     }
 }
 
 /// Recursive tree mapping between nodes, on the topology's tree or one joined from distances.
-fn tree_mapping(setting: &Setting) -> Result<Outcome> {
-    let nodes = Nodes::equal(setting);
+fn tree_mapping(filled: &FilledProblem) -> Result<Outcome> {
+    let nodes = Quotient::equal(filled);
     let unit = Scale::new(1, 1);
-    let own = setting.problem.topology().as_tree().and_then(|tree| {
+    let own = filled.problem.topology().as_tree().and_then(|tree| {
         let slots: Vec<u32> = nodes.slots.iter().map(|&s| s as u32).collect();
         TreePlaces::new(tree, &slots, unit)
     });
@@ -115,7 +115,7 @@ fn tree_mapping(setting: &Setting) -> Result<Outcome> {
             )
             .advise("--algorithm hiertopomap-bipart or the default"));
         }
-        None => neighbour_joining::join(setting, &nodes.slots).and_then(|tree| {
+        None => neighbour_joining::join(filled, &nodes.slots).and_then(|tree| {
             let slots: Vec<u32> = (0..nodes.len() as u32).collect();
             TreePlaces::new(&tree, &slots, unit)
         }),
@@ -127,10 +127,10 @@ fn tree_mapping(setting: &Setting) -> Result<Outcome> {
         )
         .advise("--algorithm hiertopomap-bipart or the default"));
     };
-    let mut bisector = setting.bisector();
-    let answer = multisect(&nodes.unit_graph(), &tree, &mut bisector, &setting.rng);
+    let mut bisector = filled.bisector();
+    let answer = multisect(&nodes.unit_graph(), &tree, &mut bisector, &filled.rng);
     let node_of: Vec<u32> = answer.iter().map(|&k| tree.order[k as usize]).collect();
-    Ok(setting.outcome(nodes.places_of(setting, &node_of)))
+    Ok(filled.outcome(nodes.places_of(filled, &node_of)))
 }
 
 struct Bipartition<'a> {

@@ -3,13 +3,13 @@
 //! Hoefler and Snir, "Generic Topology Mapping Strategies for Large-scale Parallel Architectures",
 //! ICS 2011, sections 4.1 to 4.3. The greedy heuristic measures distances in the topology as it is;
 //! the original adds what it has already placed to the links' lengths. The target of the bisection
-//! is halved by distances ([`super::poles`]), because the topology need not be a graph.
+//! is halved by distances ([`super::bipartition`]), because the topology need not be a graph.
 
-use super::nodes::volume;
-use super::poles;
-use super::setting::Setting;
+use super::bipartition;
+use super::filled_problem::FilledProblem;
+use super::quotient::volume;
 use crate::error::Result;
-use crate::mapping::work::Csr;
+use crate::mapping::engine::Csr;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;
 use std::collections::BinaryHeap;
@@ -27,12 +27,12 @@ impl Mapper for Greedy {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let n = setting.len();
+        let filled = FilledProblem::new(problem, budget);
+        let n = filled.len();
         let mut place_of = vec![u32::MAX; n];
         let mut free: Vec<u32> = (0..n as u32).rev().collect();
         let mut by_volume: Vec<u32> = (0..n as u32).collect();
-        by_volume.sort_by_key(|&t| std::cmp::Reverse(volume(&setting.graph, t as usize)));
+        by_volume.sort_by_key(|&t| std::cmp::Reverse(volume(&filled.graph, t as usize)));
         for &seed in &by_volume {
             if place_of[seed as usize] != u32::MAX {
                 continue;
@@ -40,7 +40,7 @@ impl Mapper for Greedy {
             let Some(place) = free.pop() else { break };
             place_of[seed as usize] = place;
             let mut queue = BinaryHeap::new();
-            push_edges(&setting.graph, &place_of, seed, &mut queue);
+            push_edges(&filled.graph, &place_of, seed, &mut queue);
             while let Some((_, _, partner, task)) = queue.pop() {
                 if place_of[task as usize] != u32::MAX {
                     continue;
@@ -49,15 +49,15 @@ impl Mapper for Greedy {
                 let nearest = if budget.expired() {
                     free.len().checked_sub(1)
                 } else {
-                    let d = |k: &usize| (setting.distance(at, free[*k] as usize), free[*k]);
+                    let d = |k: &usize| (filled.distance(at, free[*k] as usize), free[*k]);
                     (0..free.len()).min_by_key(d)
                 };
                 let Some(k) = nearest else { break };
                 place_of[task as usize] = free.remove(k);
-                push_edges(&setting.graph, &place_of, task, &mut queue);
+                push_edges(&filled.graph, &place_of, task, &mut queue);
             }
         }
-        Ok(setting.outcome(place_of))
+        Ok(filled.outcome(place_of))
     }
 }
 
@@ -85,9 +85,9 @@ impl Mapper for RecursiveBisection {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let place_of = poles::dual_bisection(&setting, budget);
-        Ok(setting.outcome(place_of))
+        let filled = FilledProblem::new(problem, budget);
+        let place_of = bipartition::dual_bisection(&filled, budget);
+        Ok(filled.outcome(place_of))
     }
 }
 
@@ -104,25 +104,25 @@ impl Mapper for Rcm {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let graph = &setting.graph;
+        let filled = FilledProblem::new(problem, budget);
+        let graph = &filled.graph;
         let tasks = rcm(graph.len(), |v, visit| {
             graph.arcs(v).for_each(|(other, _)| visit(other));
         });
         let places = match problem.topology().network() {
-            Some(network) => places_by_network(&setting, network),
-            None => poles::halve(&setting, &(0..setting.len() as u32).collect::<Vec<_>>(), 0).1,
+            Some(network) => places_by_network(&filled, network),
+            None => bipartition::halve(&filled, &(0..filled.len() as u32).collect::<Vec<_>>(), 0).1,
         };
-        let mut place_of = vec![0; setting.len()];
+        let mut place_of = vec![0; filled.len()];
         for (&task, &place) in tasks.iter().zip(&places) {
             place_of[task as usize] = place;
         }
-        Ok(setting.outcome(place_of))
+        Ok(filled.outcome(place_of))
     }
 }
 
 /// The places in the order in which reverse Cuthill–McKee numbers the network's vertices.
-fn places_by_network(setting: &Setting, network: &dyn Network) -> Vec<u32> {
+fn places_by_network(filled: &FilledProblem, network: &dyn Network) -> Vec<u32> {
     let order = rcm(network.vertices(), |v, visit| {
         network.neighbours(v, &mut |other, _| visit(other));
     });
@@ -130,8 +130,8 @@ fn places_by_network(setting: &Setting, network: &dyn Network) -> Vec<u32> {
     for (k, &vertex) in order.iter().enumerate() {
         number[vertex as usize] = k as u32;
     }
-    let mut places: Vec<u32> = (0..setting.len() as u32).collect();
-    places.sort_by_key(|&p| number[setting.problem.places()[p as usize] as usize]);
+    let mut places: Vec<u32> = (0..filled.len() as u32).collect();
+    places.sort_by_key(|&p| number[filled.problem.places()[p as usize] as usize]);
     places
 }
 

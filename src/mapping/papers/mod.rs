@@ -16,18 +16,18 @@
 //! | GEOM | `geom`, `gsearch`, `gsearch-by-rank`, `gsearch-best`, `multi-jagged` | GSearch paper; Deveci et al. 2014 |
 
 mod baselines;
+mod bipartition;
 mod dense_exchange;
+mod filled_problem;
 mod geom;
 mod gsearch;
 mod hiertopomap;
 mod libtopomap;
 mod multi_jagged;
 mod neighbour_joining;
-mod nodes;
-mod poles;
+mod network_search;
+mod quotient;
 mod refine_topolb;
-mod search;
-mod setting;
 mod topocentlb;
 mod topolb;
 mod topomatch;
@@ -40,6 +40,16 @@ mod umpa_hops;
 mod tests;
 
 use super::Mapper;
+
+/// Grids on allocations with gaps, for the portfolio.
+pub(super) const GEOM: &dyn Mapper = &geom::Geom;
+
+/// UMPA's refinement of the most loaded link by bytes, for the portfolio.
+pub(super) const MAXIMUM_CONGESTION: &dyn Mapper = &umpa_congestion::MAXIMUM_CONGESTION;
+
+/// UMPA's refinement of the most loaded link by messages, for the portfolio.
+pub(super) const MAXIMUM_MESSAGE_CONGESTION: &dyn Mapper =
+    &umpa_congestion::MAXIMUM_MESSAGE_CONGESTION;
 
 /// All algorithms of this folder.
 pub(super) const ALL: &[&dyn Mapper] = &[

@@ -7,9 +7,9 @@
 //! go by length), with and without turning wrap-around dimensions so that their widest gap lies at
 //! the border; the best by hop-bytes is taken.
 
+use super::filled_problem::FilledProblem;
 use super::geom::{Job, sort_ranks};
 use super::hiertopomap::border;
-use super::setting::Setting;
 use crate::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
@@ -32,7 +32,7 @@ impl Mapper for MultiJagged {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
+        let filled = FilledProblem::new(problem, budget);
         let mut job = Job::new(problem, self.name())?;
         let mut best = (i64::MAX, Vec::new());
         let few = problem.tasks() <= TRIED;
@@ -47,14 +47,14 @@ impl Mapper for MultiJagged {
                         break;
                     }
                     let place_of = slabs(&job, sides, &dims);
-                    let cost = cost(&setting, &place_of);
+                    let cost = cost(&filled, &place_of);
                     if cost < best.0 {
                         best = (cost, place_of);
                     }
                 }
             }
         }
-        Ok(setting.outcome(best.1))
+        Ok(filled.outcome(best.1))
     }
 }
 
@@ -124,10 +124,10 @@ fn slabs(job: &Job, sides: &[usize], dims: &[usize]) -> Vec<u32> {
     place_of
 }
 
-fn cost(setting: &Setting, place_of: &[u32]) -> i64 {
+fn cost(filled: &FilledProblem, place_of: &[u32]) -> i64 {
     (0..place_of.len())
-        .flat_map(|t| setting.graph.arcs(t).map(move |(other, w)| (t, other, w)))
+        .flat_map(|t| filled.graph.arcs(t).map(move |(other, w)| (t, other, w)))
         .filter(|&(t, other, _)| other > t)
-        .map(|(t, other, w)| w * setting.distance(place_of[t] as usize, place_of[other] as usize))
+        .map(|(t, other, w)| w * filled.distance(place_of[t] as usize, place_of[other] as usize))
         .sum()
 }

@@ -6,19 +6,19 @@
 //! hop of the least counts as least; this keeps the number of rounds near log n. Memory: 4 bytes per
 //! pair of nodes.
 
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
 use crate::topology::Tree;
 
 /// Largest number of nodes that are joined.
 pub(super) const LIMIT: usize = 8192;
 
 /// The tree over the given slots; its slot k stands for `slots[k]`.
-pub(super) fn join(setting: &Setting, slots: &[usize]) -> Option<Tree> {
+pub(super) fn join(filled: &FilledProblem, slots: &[usize]) -> Option<Tree> {
     let n = slots.len();
     let mut distance = vec![0f32; n * n];
     for a in 0..n {
         for b in 0..a {
-            let d = setting.between_slots(slots[a], slots[b]) as f32;
+            let d = filled.between_slots(slots[a], slots[b]) as f32;
             distance[a * n + b] = d;
             distance[b * n + a] = d;
         }
@@ -91,7 +91,7 @@ mod tests {
         let graph = Graph::from_edges(topology.slots(), &[]);
         let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
         let slots: Vec<usize> = (0..topology.slots()).collect();
-        join(&Setting::new(&problem, &crate::mapping::Budget::unlimited()), &slots).unwrap()
+        join(&FilledProblem::new(&problem, &crate::mapping::Budget::unlimited()), &slots).unwrap()
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! are reduced, not in which order it tries: here the task with most hop-bytes first, against all
 //! others, taking its best swap. Above the size that TopoLB takes it starts from TopoCentLB.
 
-use super::nodes::volume;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::quotient::volume;
 use super::{topocentlb, topolb};
 use crate::error::Result;
-use crate::mapping::work::{Csr, Distance, TreePlaces, lookup, with_distance};
+use crate::mapping::engine::{Csr, Distance, TreePlaces, lookup, with_distance};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.
@@ -31,13 +31,13 @@ impl Mapper for RefineTopoLb {
             Ok(outcome) => outcome,
             Err(_) => topocentlb::TopoCentLb.map(problem, budget)?,
         };
-        let setting = Setting::new(problem, budget);
-        let mut place_of = filled(&start.place_of_task, setting.len());
+        let filled = FilledProblem::new(problem, budget);
+        let mut place_of = fill_up(&start.place_of_task, filled.len());
         let tree = problem.topology().as_tree();
-        let tree = tree.and_then(|t| TreePlaces::new(t, problem.places(), setting.scale()));
-        let lookup = lookup(problem, tree.as_ref(), setting.scale());
-        let swaps = with_distance!(&lookup, d => sweep(&setting, d, &mut place_of, budget));
-        Ok(setting.outcome(place_of).with("swaps", swaps))
+        let tree = tree.and_then(|t| TreePlaces::new(t, problem.places(), filled.scale()));
+        let lookup = lookup(problem, tree.as_ref(), filled.scale());
+        let swaps = with_distance!(&lookup, d => sweep(&filled, d, &mut place_of, budget));
+        Ok(filled.outcome(place_of).with("swaps", swaps))
     }
 }
 
@@ -45,8 +45,13 @@ impl Mapper for RefineTopoLb {
 ///
 /// A partner of a swap cannot save more than all its cost above one hop for each of its edges, so
 /// most need no look at their edges.
-fn sweep<D: Distance>(setting: &Setting, d: &D, place_of: &mut [u32], budget: &Budget) -> usize {
-    let (problem, graph, n) = (setting.problem, &setting.graph, setting.len());
+fn sweep<D: Distance>(
+    filled: &FilledProblem,
+    d: &D,
+    place_of: &mut [u32],
+    budget: &Budget,
+) -> usize {
+    let (problem, graph, n) = (filled.problem, &filled.graph, filled.len());
     // Several places of one slot are at distance 0.
     let shared = problem.places().windows(2).any(|w| w[0] == w[1]);
     let least: Vec<i64> = (0..n).map(|t| if shared { 0 } else { volume(graph, t) }).collect();
@@ -104,7 +109,7 @@ fn sweep<D: Distance>(setting: &Setting, d: &D, place_of: &mut [u32], budget: &B
 }
 
 /// Extends an answer to the tasks that fill up the graph: they take the places left over.
-pub(super) fn filled(place_of_task: &[u32], places: usize) -> Vec<u32> {
+pub(super) fn fill_up(place_of_task: &[u32], places: usize) -> Vec<u32> {
     let mut taken = vec![false; places];
     place_of_task.iter().for_each(|&p| taken[p as usize] = true);
     let rest = (0..places as u32).filter(|&p| !taken[p as usize]);
@@ -113,24 +118,24 @@ pub(super) fn filled(place_of_task: &[u32], places: usize) -> Vec<u32> {
 
 /// Cost of a task's edges if it sat on `place`, without the edge to `except`.
 pub(super) fn task_cost(
-    setting: &Setting,
+    filled: &FilledProblem,
     place_of: &[u32],
     task: usize,
     place: u32,
     except: usize,
 ) -> i64 {
-    let graph: &Csr = &setting.graph;
+    let graph: &Csr = &filled.graph;
     graph
         .arcs(task)
         .filter(|&(other, _)| other != except)
-        .map(|(other, w)| w * setting.distance(place as usize, place_of[other] as usize))
+        .map(|(other, w)| w * filled.distance(place as usize, place_of[other] as usize))
         .sum()
 }
 
 /// How much hop-bytes fall if two tasks swap their places.
-pub(super) fn swap_gain(setting: &Setting, place_of: &[u32], a: usize, b: usize) -> i64 {
+pub(super) fn swap_gain(filled: &FilledProblem, place_of: &[u32], a: usize, b: usize) -> i64 {
     let (p, q) = (place_of[a], place_of[b]);
-    task_cost(setting, place_of, a, p, b) + task_cost(setting, place_of, b, q, a)
-        - task_cost(setting, place_of, a, q, b)
-        - task_cost(setting, place_of, b, p, a)
+    task_cost(filled, place_of, a, p, b) + task_cost(filled, place_of, b, q, a)
+        - task_cost(filled, place_of, a, q, b)
+        - task_cost(filled, place_of, b, p, a)
 }

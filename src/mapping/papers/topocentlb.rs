@@ -3,10 +3,10 @@
 //! Agarwal, Sharma and Kalé, "Topology-aware task mapping for reducing communication contention on
 //! large parallel machines", IPDPS 2006, section 4.5: first-order estimation. Time O(n·edges).
 
-use super::nodes::volume;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::quotient::volume;
 use crate::error::Result;
-use crate::mapping::work::GainHeap;
+use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.
@@ -22,8 +22,8 @@ impl Mapper for TopoCentLb {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let (n, graph) = (setting.len(), &setting.graph);
+        let filled = FilledProblem::new(problem, budget);
+        let (n, graph) = (filled.len(), &filled.graph);
         let mut place_of = vec![u32::MAX; n];
         let mut free: Vec<u32> = (0..n as u32).collect();
         let mut seeds: Vec<u32> = (0..n as u32).collect();
@@ -53,7 +53,7 @@ impl Mapper for TopoCentLb {
                     .map(|(other, weight)| (weight, place_of[other] as usize)),
             );
             let cost = |place: usize| -> i64 {
-                partners.iter().map(|&(weight, at)| weight * setting.distance(place, at)).sum()
+                partners.iter().map(|&(weight, at)| weight * filled.distance(place, at)).sum()
             };
             let best = if partners.is_empty() || budget.expired() {
                 0
@@ -70,11 +70,11 @@ impl Mapper for TopoCentLb {
                 }
             }
         }
-        Ok(setting.outcome(place_of))
+        Ok(filled.outcome(place_of))
     }
 }
 
 /// Traffic of a task with placed tasks.
-fn queue_gain(graph: &crate::mapping::work::Csr, place_of: &[u32], task: usize) -> i64 {
+fn queue_gain(graph: &crate::mapping::engine::Csr, place_of: &[u32], task: usize) -> i64 {
     graph.arcs(task).filter(|&(other, _)| place_of[other] != u32::MAX).map(|(_, w)| w).sum()
 }

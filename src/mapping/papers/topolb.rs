@@ -9,8 +9,8 @@
 //! of one row, so only the others are stored here; the worst case stays n², which is why problems
 //! above a limit are refused.
 
-use super::nodes::volume;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::quotient::volume;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
@@ -54,15 +54,15 @@ impl Mapper for TopoLb {
             )
             .advise("--algorithm topocentlb or the default"));
         }
-        let setting = Setting::new(problem, budget);
-        let mut run = Run::new(&setting, self.third_order);
-        for _ in 0..setting.len() {
+        let filled = FilledProblem::new(problem, budget);
+        let mut run = Run::new(&filled, self.third_order);
+        for _ in 0..filled.len() {
             if budget.expired() {
                 break;
             }
             run.step();
         }
-        Ok(setting.outcome(run.finish()))
+        Ok(filled.outcome(run.finish()))
     }
 }
 
@@ -75,7 +75,7 @@ struct Row {
 }
 
 struct Run<'a, 'b, 'c> {
-    setting: &'c Setting<'a, 'b>,
+    filled: &'c FilledProblem<'a, 'b>,
     third_order: bool,
     place_of: Vec<u32>,
     free: Vec<u32>,
@@ -90,18 +90,18 @@ struct Run<'a, 'b, 'c> {
 }
 
 impl<'a, 'b, 'c> Run<'a, 'b, 'c> {
-    fn new(setting: &'c Setting<'a, 'b>, third_order: bool) -> Self {
-        let n = setting.len();
+    fn new(filled: &'c FilledProblem<'a, 'b>, third_order: bool) -> Self {
+        let n = filled.len();
         let to_free: Vec<i64> =
-            (0..n).map(|p| (0..n).map(|q| setting.distance(p, q)).sum()).collect();
+            (0..n).map(|p| (0..n).map(|q| filled.distance(p, q)).sum()).collect();
         Run {
-            setting,
+            filled,
             third_order,
             place_of: vec![u32::MAX; n],
             free: (0..n as u32).collect(),
             mean: to_free.iter().map(|&sum| sum as f64 / n as f64).collect(),
             to_free,
-            open: (0..n).map(|t| volume(&setting.graph, t)).collect(),
+            open: (0..n).map(|t| volume(&filled.graph, t)).collect(),
             rows: (0..n).map(|_| None).collect(),
             unplaced: (0..n as u32).collect(),
         }
@@ -158,27 +158,27 @@ impl<'a, 'b, 'c> Run<'a, 'b, 'c> {
     fn occupy(&mut self, task: usize, place: u32) {
         self.place_of[task] = place;
         self.free.retain(|&p| p != place);
-        let n = self.setting.len();
+        let n = self.filled.len();
         if self.third_order && !self.free.is_empty() {
             for p in 0..n {
-                self.to_free[p] -= self.setting.distance(p, place as usize);
+                self.to_free[p] -= self.filled.distance(p, place as usize);
                 self.mean[p] = self.to_free[p] as f64 / self.free.len() as f64;
             }
         }
         let partners: Vec<(usize, i64)> = self
-            .setting
+            .filled
             .graph
             .arcs(task)
             .filter(|&(other, _)| self.place_of[other] == u32::MAX)
             .collect();
         for &(other, weight) in &partners {
             self.open[other] -= weight;
-            let setting = self.setting;
+            let filled = self.filled;
             let row = self.rows[other].get_or_insert_with(|| {
                 Box::new(Row { placed: vec![0; n], lowest: (0.0, 0), sum: 0.0 })
             });
             for (p, cost) in row.placed.iter_mut().enumerate() {
-                *cost += weight * setting.distance(p, place as usize);
+                *cost += weight * filled.distance(p, place as usize);
             }
         }
         // Second order: only partners and rows whose lowest place is gone change as a whole.

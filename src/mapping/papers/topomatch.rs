@@ -12,15 +12,15 @@
 //! groups greedily where it does not enumerate; with fewer tasks than leaves, tasks that talk to
 //! nobody fill the rest.
 
+use super::bipartition;
 use super::dense_exchange::exchange;
-use super::nodes::quotient;
-use super::poles;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::quotient::quotient;
 use super::topomatch_grouping::{Strategy, group};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::engine::closest_in_tree;
+use crate::mapping::engine::{TreePlaces, is_dense};
 use crate::mapping::multisection::multisect;
-use crate::mapping::portfolio::closest_in_tree;
-use crate::mapping::work::{TreePlaces, is_dense};
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 
 /// See the module.
@@ -47,9 +47,9 @@ impl Mapper for TreeMatch {
             .at(problem.topology().name())
             .advise("--algorithm topomatch or the default"));
         };
-        let setting = Setting::new(problem, budget);
-        let place_of = bottom_up(&setting, &arity, Strategy::Greedy, budget);
-        Ok(setting.outcome(place_of))
+        let filled = FilledProblem::new(problem, budget);
+        let place_of = bottom_up(&filled, &arity, Strategy::Greedy, budget);
+        Ok(filled.outcome(place_of))
     }
 }
 
@@ -63,44 +63,44 @@ impl Mapper for TopoMatch {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::thinned(problem, budget);
+        let filled = FilledProblem::thinned(problem, budget);
         let tree = problem.topology().as_tree();
-        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), setting.scale()));
+        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), filled.scale()));
         let all_in_use = problem.tasks() == problem.places().len();
         if let Some(arity) = whole_tree(problem).filter(|_| all_in_use) {
-            let mut place_of = bottom_up(&setting, &arity, Strategy::Adaptive, budget);
+            let mut place_of = bottom_up(&filled, &arity, Strategy::Adaptive, budget);
             if let Some(tree) = &tree {
                 let mut index_of = vec![0u32; tree.order.len()];
                 (0..).zip(&tree.order).for_each(|(k, &place)| index_of[place as usize] = k);
                 let at = place_of.iter().map(|&place| index_of[place as usize]);
                 let mut position: Vec<u32> = at.collect();
-                exchanged(&setting, tree, &mut position, budget);
+                exchanged(&filled, tree, &mut position, budget);
                 place_of = position.iter().map(|&k| tree.order[k as usize]).collect();
             }
-            return Ok(setting.outcome(place_of).with("case", "whole tree"));
+            return Ok(filled.outcome(place_of).with("case", "whole tree"));
         }
         if let Some(tree) = tree {
             let tree = closest(problem, &tree);
-            let mut bisector = setting.bisector();
+            let mut bisector = filled.bisector();
             let tasks: Vec<u32> = (0..problem.tasks() as u32).collect();
-            let graph = setting.graph.subgraph(&tasks, &mut vec![u32::MAX; setting.len()]);
-            let mut answer = multisect(&graph, &tree, &mut bisector, &setting.rng);
-            exchanged(&setting, &tree, &mut answer, budget);
+            let graph = filled.graph.subgraph(&tasks, &mut vec![u32::MAX; filled.len()]);
+            let mut answer = multisect(&graph, &tree, &mut bisector, &filled.rng);
+            exchanged(&filled, &tree, &mut answer, budget);
             let place_of = answer.iter().map(|&k| tree.order[k as usize]).collect();
-            let place_of = filled(place_of, setting.len());
-            return Ok(setting.outcome(place_of).with("case", "constrained tree"));
+            let place_of = fill_up(place_of, filled.len());
+            return Ok(filled.outcome(place_of).with("case", "constrained tree"));
         }
-        let place_of = poles::dual_bisection(&setting, budget);
-        Ok(setting.outcome(place_of).with("case", "generic topology"))
+        let place_of = bipartition::dual_bisection(&filled, budget);
+        Ok(filled.outcome(place_of).with("case", "generic topology"))
     }
 }
 
 /// Lowers the cost of a dense matrix by exchanges; `position` indexes the order of `tree`.
-fn exchanged(setting: &Setting, tree: &TreePlaces, position: &mut [u32], budget: &Budget) {
-    let problem = setting.problem;
+fn exchanged(filled: &FilledProblem, tree: &TreePlaces, position: &mut [u32], budget: &Budget) {
+    let problem = filled.problem;
     if is_dense(problem.graph()) && problem.objective() != Objective::TotalHops {
-        let rng = &mut setting.rng.fork(9);
-        exchange(problem.graph(), setting.scale(), tree, position, rng, budget);
+        let rng = &mut filled.rng.fork(9);
+        exchange(problem.graph(), filled.scale(), tree, position, rng, budget);
     }
 }
 
@@ -115,8 +115,8 @@ fn closest(problem: &Problem, tree: &TreePlaces) -> TreePlaces {
 }
 
 /// Extends an answer to the tasks that fill up the graph.
-fn filled(place_of: Vec<u32>, places: usize) -> Vec<u32> {
-    super::refine_topolb::filled(&place_of, places)
+fn fill_up(place_of: Vec<u32>, places: usize) -> Vec<u32> {
+    super::refine_topolb::fill_up(&place_of, places)
 }
 
 /// Arity from the leaves up if the places are all leaves of a regular tree, each equally often.
@@ -136,10 +136,15 @@ fn whole_tree(problem: &Problem) -> Option<Vec<usize>> {
 }
 
 /// Groups of groups until one is left; its leaves in order are the places.
-fn bottom_up(setting: &Setting, arity: &[usize], strategy: Strategy, budget: &Budget) -> Vec<u32> {
-    let mut graph = setting.graph.clone();
-    let mut leaves: Vec<Vec<u32>> = (0..setting.len() as u32).map(|t| vec![t]).collect();
-    let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(4));
+fn bottom_up(
+    filled: &FilledProblem,
+    arity: &[usize],
+    strategy: Strategy,
+    budget: &Budget,
+) -> Vec<u32> {
+    let mut graph = filled.graph.clone();
+    let mut leaves: Vec<Vec<u32>> = (0..filled.len() as u32).map(|t| vec![t]).collect();
+    let (mut bisector, mut rng) = (filled.bisector(), filled.rng.fork(4));
     for &a in arity {
         graph.sizes.fill(1);
         let groups = group(&graph, a, strategy, &mut bisector, &mut rng, budget);
@@ -149,7 +154,7 @@ fn bottom_up(setting: &Setting, arity: &[usize], strategy: Strategy, budget: &Bu
             .map(|members| members.iter().flat_map(|&v| leaves[v as usize].clone()).collect())
             .collect();
     }
-    let mut place_of = vec![0u32; setting.len()];
+    let mut place_of = vec![0u32; filled.len()];
     for (place, &task) in leaves.concat().iter().enumerate() {
         place_of[task as usize] = place as u32;
     }

@@ -4,11 +4,11 @@
 //! Few candidate groups are enumerated and selected in three orders; many are grouped by buckets of
 //! pairs (a = 2), greedily (a ≤ 5) or by partitioning.
 
-use super::nodes::volume;
-use super::setting::partition;
+use super::filled_problem::partition;
+use super::quotient::volume;
 use crate::mapping::Budget;
+use crate::mapping::engine::{Csr, Rng};
 use crate::mapping::multisection::Bisector;
-use crate::mapping::work::{Csr, Rng};
 
 /// τ: up to this many candidate groups all are enumerated.
 const ENUMERATED: u64 = 30_000;
@@ -262,8 +262,8 @@ fn grow(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::engine::Scale;
     use crate::mapping::multisection::BisectEffort;
-    use crate::mapping::work::Scale;
     use crate::matrix::Graph;
 
     /// Pairs (or larger groups) of neighbours talk, the rest is noise.

@@ -6,13 +6,13 @@
 //! lowers the average. Needs a topology with links and static routes. The affinity graph does not
 //! know directions, so every edge loads its route both ways.
 
-use super::nodes::Nodes;
-use super::search::Search;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::network_search::NetworkSearch;
+use super::quotient::Quotient;
 use super::umpa_greedy::greedy;
 use super::umpa_hops::{candidates, refine};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mapping::work::Maxima;
+use crate::mapping::engine::Maxima;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;
 
@@ -51,17 +51,17 @@ impl Mapper for UmpaCongestion {
             .at(problem.topology().name())
             .advise("--algorithm umpa-wh or the default"));
         };
-        let setting = Setting::new(problem, budget);
-        let mut nodes = Nodes::new(&setting);
-        let mut node_of = greedy(&setting, &nodes, budget);
-        refine(&setting, &nodes, &mut node_of, budget);
+        let filled = FilledProblem::new(problem, budget);
+        let mut nodes = Quotient::new(&filled);
+        let mut node_of = greedy(&filled, &nodes, budget);
+        refine(&filled, &nodes, &mut node_of, budget);
         if !self.by_volume {
             nodes.graph.weights.fill(1);
         }
         let mut run = Run::new(&nodes, network, node_of, self.by_volume);
-        let swaps = run.refine(&setting, budget);
-        let place_of = nodes.places_of(&setting, &run.node_of);
-        Ok(setting
+        let swaps = run.refine(&filled, budget);
+        let place_of = nodes.places_of(&filled, &run.node_of);
+        Ok(filled
             .outcome(place_of)
             .with("swaps", swaps)
             .with("congestion of groups", run.maximum.top()))
@@ -69,7 +69,7 @@ impl Mapper for UmpaCongestion {
 }
 
 struct Run<'a> {
-    nodes: &'a Nodes,
+    nodes: &'a Quotient,
     network: &'a dyn Network,
     bandwidth: bool,
     node_of: Vec<u32>,
@@ -83,7 +83,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(nodes: &'a Nodes, network: &'a dyn Network, node_of: Vec<u32>, by_volume: bool) -> Self {
+    fn new(
+        nodes: &'a Quotient,
+        network: &'a dyn Network,
+        node_of: Vec<u32>,
+        by_volume: bool,
+    ) -> Self {
         let mut group_at = vec![0u32; nodes.len()];
         for (group, &node) in node_of.iter().enumerate() {
             group_at[node as usize] = group as u32;
@@ -179,15 +184,15 @@ impl<'a> Run<'a> {
         groups
     }
 
-    fn refine(&mut self, setting: &Setting, budget: &Budget) -> usize {
-        let mut search = Search::new(setting, self.nodes);
+    fn refine(&mut self, filled: &FilledProblem, budget: &Budget) -> usize {
+        let mut search = NetworkSearch::new(filled, self.nodes);
         let mut swaps = 0;
         'links: while !budget.expired() && self.maximum.top() > 0.0 {
             let link = self.maximum.index_of_top();
             for group in self.groups_on(link) {
                 let mut near = Vec::new();
                 let (node_of, group_at) = (&self.node_of, &self.group_at);
-                candidates(setting, self.nodes, node_of, group_at, &mut search, group, |other| {
+                candidates(filled, self.nodes, node_of, group_at, &mut search, group, |other| {
                     near.push(other);
                     true
                 });

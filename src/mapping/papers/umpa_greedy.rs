@@ -4,13 +4,13 @@
 //! 2015, section III-A, Algorithm 1. Groups of tasks, one per node, are placed by falling traffic
 //! with placed ones; a group goes to the first empty node that a breadth-first search from its
 //! partners' nodes meets. Runs with no and with one further seed placed far away; the better stays.
-//! Nodes of different size take only groups made for that size.
+//! Quotient of different size take only groups made for that size.
 
-use super::nodes::{Nodes, volume};
-use super::search::Search;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::network_search::NetworkSearch;
+use super::quotient::{Quotient, volume};
 use crate::error::Result;
-use crate::mapping::work::GainHeap;
+use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;
 
@@ -27,18 +27,18 @@ impl Mapper for UmpaGreedy {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let nodes = Nodes::new(&setting);
-        let node_of = greedy(&setting, &nodes, budget);
-        Ok(setting.outcome(nodes.places_of(&setting, &node_of)))
+        let filled = FilledProblem::new(problem, budget);
+        let nodes = Quotient::new(&filled);
+        let node_of = greedy(&filled, &nodes, budget);
+        Ok(filled.outcome(nodes.places_of(&filled, &node_of)))
     }
 }
 
 /// The node of every group: the better of both numbers of seeds.
-pub(super) fn greedy(setting: &Setting, nodes: &Nodes, budget: &Budget) -> Vec<u32> {
-    let none = grow(setting, nodes, 0, budget);
-    let one = grow(setting, nodes, 1, budget);
-    if weighted_hops(setting, nodes, &one) < weighted_hops(setting, nodes, &none) {
+pub(super) fn greedy(filled: &FilledProblem, nodes: &Quotient, budget: &Budget) -> Vec<u32> {
+    let none = grow(filled, nodes, 0, budget);
+    let one = grow(filled, nodes, 1, budget);
+    if weighted_hops(filled, nodes, &one) < weighted_hops(filled, nodes, &none) {
         one
     } else {
         none
@@ -46,14 +46,14 @@ pub(super) fn greedy(setting: &Setting, nodes: &Nodes, budget: &Budget) -> Vec<u
 }
 
 /// Hop-bytes between groups.
-pub(super) fn weighted_hops(setting: &Setting, nodes: &Nodes, node_of: &[u32]) -> i64 {
-    (0..nodes.len()).map(|group| group_cost(setting, nodes, node_of, group, node_of[group])).sum()
+pub(super) fn weighted_hops(filled: &FilledProblem, nodes: &Quotient, node_of: &[u32]) -> i64 {
+    (0..nodes.len()).map(|group| group_cost(filled, nodes, node_of, group, node_of[group])).sum()
 }
 
 /// Hop-bytes of one group if it sat on `node`, counting placed partners.
 pub(super) fn group_cost(
-    setting: &Setting,
-    nodes: &Nodes,
+    filled: &FilledProblem,
+    nodes: &Quotient,
     node_of: &[u32],
     group: usize,
     node: u32,
@@ -61,13 +61,13 @@ pub(super) fn group_cost(
     let slot = nodes.slots[node as usize];
     let placed = nodes.graph.arcs(group).filter(|&(other, _)| node_of[other] != u32::MAX);
     placed
-        .map(|(other, w)| w * setting.between_slots(slot, nodes.slots[node_of[other] as usize]))
+        .map(|(other, w)| w * filled.between_slots(slot, nodes.slots[node_of[other] as usize]))
         .sum()
 }
 
-fn grow(setting: &Setting, nodes: &Nodes, seeds: usize, budget: &Budget) -> Vec<u32> {
+fn grow(filled: &FilledProblem, nodes: &Quotient, seeds: usize, budget: &Budget) -> Vec<u32> {
     let n = nodes.len();
-    let mut search = Search::new(setting, nodes);
+    let mut search = NetworkSearch::new(filled, nodes);
     let mut node_of = vec![u32::MAX; n];
     let mut empty = vec![true; n];
     let mut volumes: Vec<(i64, u32)> =
@@ -110,18 +110,18 @@ fn grow(setting: &Setting, nodes: &Nodes, seeds: usize, budget: &Budget) -> Vec<
             sources.clear();
             let at = nodes.graph.arcs(group).map(|(other, _)| node_of[other]);
             sources.extend(at.filter(|&node| node != u32::MAX));
-            search.levels(setting, &sources, |level| {
+            search.levels(filled, &sources, |level| {
                 chosen = level
                     .iter()
                     .copied()
                     .filter(|&node| fits(node, &empty))
-                    .min_by_key(|&node| group_cost(setting, nodes, &node_of, group, node));
+                    .min_by_key(|&node| group_cost(filled, nodes, &node_of, group, node));
                 chosen.is_none()
             });
         } else {
             sources.clear();
             sources.extend(node_of.iter().copied().filter(|&node| node != u32::MAX));
-            search.levels(setting, &sources, |level| {
+            search.levels(filled, &sources, |level| {
                 chosen = level.iter().copied().find(|&node| fits(node, &empty)).or(chosen);
                 true
             });
@@ -151,7 +151,7 @@ fn grow(setting: &Setting, nodes: &Nodes, seeds: usize, budget: &Budget) -> Vec<
 }
 
 /// The unplaced group that is most edges away from all placed ones; of several, the heaviest.
-fn farthest_group(nodes: &Nodes, node_of: &[u32]) -> Option<usize> {
+fn farthest_group(nodes: &Quotient, node_of: &[u32]) -> Option<usize> {
     let mut hops = vec![u32::MAX; nodes.len()];
     let mut queue: Vec<u32> = Vec::new();
     for (group, &node) in node_of.iter().enumerate() {

@@ -5,15 +5,15 @@
 //! from its partners' nodes meets are tried, the first improvement is taken. Passes repeat while the
 //! last one gained more than 0.5 %. For total hops every edge counts 1.
 
-use super::nodes::Nodes;
-use super::search::Search;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::network_search::NetworkSearch;
+use super::quotient::Quotient;
 use super::umpa_greedy::{greedy, group_cost, weighted_hops};
 use crate::error::Result;
-use crate::mapping::work::GainHeap;
+use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// Nodes that are tried for a group.
+/// Quotient that are tried for a group.
 pub(super) const TRIALS: usize = 8;
 
 /// See the module.
@@ -41,21 +41,21 @@ impl Mapper for UmpaHops {
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let setting = Setting::new(problem, budget);
-        let mut nodes = Nodes::new(&setting);
+        let filled = FilledProblem::new(problem, budget);
+        let mut nodes = Quotient::new(&filled);
         if !self.weighted {
             nodes.graph.weights.fill(1);
         }
-        let mut node_of = greedy(&setting, &nodes, budget);
-        let swaps = refine(&setting, &nodes, &mut node_of, budget);
-        Ok(setting.outcome(nodes.places_of(&setting, &node_of)).with("swaps", swaps))
+        let mut node_of = greedy(&filled, &nodes, budget);
+        let swaps = refine(&filled, &nodes, &mut node_of, budget);
+        Ok(filled.outcome(nodes.places_of(&filled, &node_of)).with("swaps", swaps))
     }
 }
 
 /// Refines the node of every group; returns the number of swaps.
 pub(super) fn refine(
-    setting: &Setting,
-    nodes: &Nodes,
+    filled: &FilledProblem,
+    nodes: &Quotient,
     node_of: &mut [u32],
     budget: &Budget,
 ) -> usize {
@@ -64,16 +64,16 @@ pub(super) fn refine(
     for (group, &node) in node_of.iter().enumerate() {
         group_at[node as usize] = group as u32;
     }
-    let mut search = Search::new(setting, nodes);
+    let mut search = NetworkSearch::new(filled, nodes);
     let mut queue = GainHeap::default();
     let mut swaps = 0;
-    let mut total = weighted_hops(setting, nodes, node_of) / 2;
+    let mut total = weighted_hops(filled, nodes, node_of) / 2;
     loop {
         let before = total;
         queue.reset(n);
         for group in 0..n {
             if nodes.graph.degree(group) > 0 {
-                queue.set(group, group_cost(setting, nodes, node_of, group, node_of[group]));
+                queue.set(group, group_cost(filled, nodes, node_of, group, node_of[group]));
             }
         }
         while let Some((_, group)) = queue.peek() {
@@ -82,7 +82,7 @@ pub(super) fn refine(
                 return swaps;
             }
             let Some((other, gain)) =
-                first_gain(setting, nodes, node_of, &group_at, &mut search, group)
+                first_gain(filled, nodes, node_of, &group_at, &mut search, group)
             else {
                 continue;
             };
@@ -95,7 +95,7 @@ pub(super) fn refine(
                 for (partner, _) in nodes.graph.arcs(moved) {
                     if queue.contains(partner) {
                         let at = node_of[partner];
-                        queue.set(partner, group_cost(setting, nodes, node_of, partner, at));
+                        queue.set(partner, group_cost(filled, nodes, node_of, partner, at));
                     }
                 }
             }
@@ -108,16 +108,16 @@ pub(super) fn refine(
 
 /// The first of the nodes near a group's partners whose group is worth swapping with, and the gain.
 fn first_gain(
-    setting: &Setting,
-    nodes: &Nodes,
+    filled: &FilledProblem,
+    nodes: &Quotient,
     node_of: &[u32],
     group_at: &[u32],
-    search: &mut Search,
+    search: &mut NetworkSearch,
     group: usize,
 ) -> Option<(usize, i64)> {
     let mut found = None;
-    candidates(setting, nodes, node_of, group_at, search, group, |other| {
-        let gain = swap_gain(setting, nodes, node_of, group, other);
+    candidates(filled, nodes, node_of, group_at, search, group, |other| {
+        let gain = swap_gain(filled, nodes, node_of, group, other);
         if gain > 0 {
             found = Some((other, gain));
         }
@@ -129,17 +129,17 @@ fn first_gain(
 /// Visits the groups on the first nodes that a search from a group's partners meets, at most
 /// [`TRIALS`], until `visit` says false.
 pub(super) fn candidates(
-    setting: &Setting,
-    nodes: &Nodes,
+    filled: &FilledProblem,
+    nodes: &Quotient,
     node_of: &[u32],
     group_at: &[u32],
-    search: &mut Search,
+    search: &mut NetworkSearch,
     group: usize,
     mut visit: impl FnMut(usize) -> bool,
 ) {
     let sources: Vec<u32> = nodes.graph.arcs(group).map(|(other, _)| node_of[other]).collect();
     let mut tried = 0;
-    search.levels(setting, &sources, |level| {
+    search.levels(filled, &sources, |level| {
         for &node in level {
             let other = group_at[node as usize] as usize;
             if other == group || nodes.capacity[other] != nodes.capacity[group] {
@@ -155,14 +155,14 @@ pub(super) fn candidates(
 }
 
 /// How much hop-bytes fall if two groups swap their nodes.
-fn swap_gain(setting: &Setting, nodes: &Nodes, node_of: &[u32], a: usize, b: usize) -> i64 {
+fn swap_gain(filled: &FilledProblem, nodes: &Quotient, node_of: &[u32], a: usize, b: usize) -> i64 {
     let slot = |group: usize| nodes.slots[node_of[group] as usize];
     let (p, q) = (slot(a), slot(b));
     let mut gain = 0;
     for (group, other, from, to) in [(a, b, p, q), (b, a, q, p)] {
         for (partner, w) in nodes.graph.arcs(group).filter(|&(partner, _)| partner != other) {
             let at = slot(partner);
-            gain += w * (setting.between_slots(from, at) - setting.between_slots(to, at));
+            gain += w * (filled.between_slots(from, at) - filled.between_slots(to, at));
         }
     }
     gain

@@ -1,15 +1,15 @@
 //! The portfolio itself.
 
-use super::on_grid::on_grid;
-use super::other::{lower_largest, lower_links, value};
-use super::structure::{by_cycles, is_regular};
-use super::symmetry::align_tree;
-use super::{Effort, Prepared, polish};
+use super::grid_on_grid::on_grid;
+use super::objectives::{lower_largest, lower_links};
+use super::regular_patterns::{by_cycles, is_regular};
+use super::{Effort, polish};
 use crate::error::Result;
+use crate::mapping::engine::{Prepared, align_tree, with_distance};
+use crate::mapping::evaluation::value;
 use crate::mapping::geometric::{detect, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
-use crate::mapping::work::with_distance;
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, by_name, stencil};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, papers, stencil};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -138,12 +138,15 @@ fn best_for_objective(
                     Outcome::new(problem, place_of).with("chosen", "most loaded link lowered"),
                 );
             }
-            let name = if problem.objective() == Objective::Mmc { "umpa-mmc" } else { "umpa-mc" };
+            let umpa = match problem.objective() {
+                Objective::Mmc => papers::MAXIMUM_MESSAGE_CONGESTION,
+                _ => papers::MAXIMUM_CONGESTION,
+            };
             // On large machines the paper's refinement takes longer than all the rest.
             if problem.tasks() <= 4096
-                && let Ok(outcome) = by_name(name).and_then(|m| m.map(problem, budget))
+                && let Ok(outcome) = umpa.map(problem, budget)
             {
-                list.push(outcome.with("chosen", name));
+                list.push(outcome.with("chosen", umpa.name()));
             }
         }
         Objective::TotalHops => {
@@ -201,7 +204,7 @@ fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget)
         // On an allocation with gaps the grid keeps its order along every dimension.
         if list.is_empty()
             && problem.grid().is_some()
-            && let Ok(outcome) = by_name("geom").and_then(|m| m.map(problem, &mut budget.clone()))
+            && let Ok(outcome) = papers::GEOM.map(problem, &mut budget.clone())
         {
             let place_of = prepared.by_vertex(outcome.place_of_task);
             list.push(Candidate::new("geom, refined", place_of));

@@ -1,35 +1,12 @@
 //! Local search on a candidate with the fastest distance there is for the topology.
 
-use super::in_groups::{self, swap_in_groups};
-use super::{Effort, Prepared};
+use super::Effort;
+use super::group_search::{self, swap_in_groups};
 use crate::mapping::Budget;
+use crate::mapping::engine::{Distance, Placement, Prepared, cost};
 use crate::mapping::refinement::{
-    Annealing, ListNear, Near, Placement, TreeNear, anneal, cost, swap_search, swap_search_from,
+    Annealing, Near, anneal, swap_search, swap_search_from, with_near,
 };
-use crate::mapping::work::{Distance, Lookup, with_distance};
-
-/// Places near a place that local search tries.
-const WIDTH: usize = 8;
-
-/// Up to this many places, the nearest are found by looking at all pairs.
-const SCAN_LIMIT: usize = 2048;
-
-/// Runs `$body` with `$d` bound to the distance of a problem and `$near` to which places are near.
-macro_rules! with_near {
-    ($prepared:expr, $d:ident, $near:ident => $body:expr) => {
-        match ($crate::mapping::portfolio::near_of($prepared), &$prepared.lookup) {
-            ($crate::mapping::portfolio::Nearness::Tree($near), lookup) => {
-                let $near = &$near;
-                $crate::mapping::work::with_distance!(lookup, $d => $body)
-            }
-            ($crate::mapping::portfolio::Nearness::List($near), lookup) => {
-                let $near = &$near;
-                $crate::mapping::work::with_distance!(lookup, $d => $body)
-            }
-        }
-    };
-}
-pub(crate) use with_near;
 
 /// Swaps, then anneals from there, then swaps again; returns the best of the states between.
 pub(crate) fn polish(
@@ -39,27 +16,6 @@ pub(crate) fn polish(
     budget: &Budget,
 ) -> Vec<u32> {
     with_near!(prepared, d, near => run(prepared, d, near, place_of, effort, budget))
-}
-
-/// The ways to know which places are near.
-pub(crate) enum Nearness {
-    Tree(TreeNear),
-    List(ListNear),
-}
-
-/// The best way for a topology.
-pub(crate) fn near_of(prepared: &Prepared<'_, '_>) -> Nearness {
-    let places = prepared.problem.places();
-    if let (Lookup::Tree(_), Some(tree)) = (&prepared.lookup, &prepared.all) {
-        return Nearness::Tree(TreeNear::new(tree));
-    }
-    Nearness::List(if places.len() <= SCAN_LIMIT {
-        with_distance!(&prepared.lookup, d => ListNear::scan(d, places.len(), WIDTH))
-    } else if let Some(network) = prepared.problem.topology().network() {
-        ListNear::search(network, places, WIDTH)
-    } else {
-        with_distance!(&prepared.lookup, d => ListNear::sample(d, places.len(), WIDTH, 256))
-    })
 }
 
 fn run<D: Distance, N: Near>(
@@ -74,7 +30,7 @@ fn run<D: Distance, N: Near>(
     let graph = &prepared.graph;
     let evaluations = effort.swap_evaluations;
     let awake = match &prepared.all {
-        Some(tree) if graph.len() >= in_groups::FROM => {
+        Some(tree) if graph.len() >= group_search::FROM => {
             swap_in_groups(prepared, tree, &mut place_of, evaluations, budget)
         }
         _ => None,

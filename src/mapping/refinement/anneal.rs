@@ -4,9 +4,8 @@
 //! at a random place near the partner: only proposals that can bring a pair together.
 
 use super::near::Near;
-use super::placement::{EMPTY, Placement};
 use crate::mapping::Budget;
-use crate::mapping::work::{Csr, Distance, Rng};
+use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
 
 /// Schedule of one annealing run.
 #[derive(Debug, Clone, Copy)]

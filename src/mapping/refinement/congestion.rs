@@ -7,9 +7,8 @@
 //! Works on directed traffic and on any topology with static routes.
 
 use super::near::Near;
-use super::placement::{EMPTY, Placement};
 use crate::mapping::Budget;
-use crate::mapping::work::{Maxima, Rng};
+use crate::mapping::engine::{EMPTY, Maxima, Placement, Rng};
 use crate::matrix::SparseMatrix;
 use crate::topology::Network;
 
@@ -288,7 +287,7 @@ mod tests {
 
     struct Far(Grid);
 
-    impl crate::mapping::work::Distance for Far {
+    impl crate::mapping::engine::Distance for Far {
         fn between(&self, a: u32, b: u32) -> i64 {
             self.0.distance(a as usize, b as usize) as i64
         }
@@ -315,7 +314,7 @@ mod tests {
             let pinned = [true, false, false, false, false, false, false, false, false, false];
             let answer = lower_congestion(
                 &links, &near, &pinned, start.clone(), 2000, &Budget::unlimited(),
-                &mut crate::mapping::work::Rng::new(seed),
+                &mut crate::mapping::engine::Rng::new(seed),
             );
             prop_assert_eq!(answer[0], 0);
             let value = |place_of: &[u32]| {

@@ -3,85 +3,9 @@
 //! Single moves through slightly unbalanced states, but a state only counts as an answer when its
 //! imbalance is allowed; on the input graph that is exactly zero.
 
+use super::fm_limits::FmLimits;
 use super::fm_small::{self, FmSmall};
-use crate::mapping::work::{Csr, GainHeap, Rng, refill};
-
-/// Two sides of a graph.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Bisection {
-    /// 0 or 1 for every vertex.
-    pub(crate) side: Vec<u8>,
-    /// Tasks on each side.
-    pub(crate) size: [i64; 2],
-    /// Weight of the edges between the sides, and the bias of side 1.
-    pub(crate) cut: i64,
-}
-
-impl Bisection {
-    /// Counts sizes and cut of given sides.
-    pub(crate) fn new(graph: &Csr, side: Vec<u8>) -> Self {
-        let mut answer = Bisection { side, size: [0; 2], cut: 0 };
-        for v in 0..graph.len() {
-            let s = answer.side[v];
-            answer.size[usize::from(s)] += i64::from(graph.sizes[v]);
-            answer.cut +=
-                graph.arcs(v).filter(|&(t, _)| answer.side[t] != s).map(|(_, w)| w).sum::<i64>();
-        }
-        answer.cut /= 2;
-        for (&side, &bias) in answer.side.iter().zip(&graph.bias) {
-            answer.cut += i64::from(side) * bias;
-        }
-        answer
-    }
-}
-
-/// How far a run of FM may go.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FmLimits {
-    /// Tasks that side 0 is to have.
-    pub(crate) target: i64,
-    /// Deviation from the target that an answer may have.
-    pub(crate) allowed: i64,
-    /// Deviation that states on the way may have beyond that.
-    pub(crate) slack: i64,
-    /// Moves without a better answer before a pass ends.
-    pub(crate) patience: usize,
-    /// Passes at most.
-    pub(crate) passes: usize,
-}
-
-impl FmLimits {
-    /// How far `b` is beyond what an answer may be.
-    pub(super) fn excess(&self, b: &Bisection) -> i64 {
-        ((b.size[0] - self.target).abs() - self.allowed).max(0)
-    }
-
-    /// The move to make, of the best from either side: from the heavy side when `slack` is used up,
-    /// else the better gain.
-    #[inline]
-    pub(super) fn choose(
-        &self,
-        b: &Bisection,
-        slack: i64,
-        best_of: impl Fn(usize) -> Option<(i64, usize)>,
-    ) -> Option<(i64, usize)> {
-        let deviation = b.size[0] - self.target;
-        let bound = self.allowed + slack;
-        if deviation >= bound && deviation > 0 {
-            return best_of(0);
-        }
-        if -deviation >= bound && deviation < 0 {
-            return best_of(1);
-        }
-        match (best_of(0), best_of(1)) {
-            (Some(x), Some(y)) => {
-                let from_zero = if x.0 != y.0 { x.0 > y.0 } else { deviation >= 0 };
-                Some(if from_zero { x } else { y })
-            }
-            (x, y) => x.or(y),
-        }
-    }
-}
+use crate::mapping::engine::{Bisection, Csr, GainHeap, Rng, refill};
 
 /// Buffers of FM, kept between runs.
 #[derive(Debug, Default)]
@@ -252,7 +176,7 @@ impl Fm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::work::Scale;
+    use crate::mapping::engine::Scale;
     use crate::matrix::Graph;
     use proptest::prelude::*;
 

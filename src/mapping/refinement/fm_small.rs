@@ -5,8 +5,8 @@
 //! keeping a queue in order costs more than looking. The moves are those of [`super::Fm`], except
 //! that all gains are known from the start.
 
-use super::fm::{Bisection, FmLimits};
-use crate::mapping::work::{Csr, Rng};
+use super::fm_limits::FmLimits;
+use crate::mapping::engine::{Bisection, Csr, Rng};
 
 /// Vertices at most.
 pub(super) const MOST: usize = 64;

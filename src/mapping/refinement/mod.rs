@@ -3,14 +3,16 @@
 mod anneal;
 mod congestion;
 mod fm;
+mod fm_limits;
 mod fm_small;
 mod near;
-mod placement;
+mod nearness;
 mod swap;
 
 pub(crate) use anneal::{Annealing, anneal};
 pub(crate) use congestion::{Links, lower_congestion};
-pub(crate) use fm::{Bisection, Fm, FmLimits};
+pub(crate) use fm::Fm;
+pub(crate) use fm_limits::FmLimits;
 pub(crate) use near::{ListNear, Near, TreeNear};
-pub(crate) use placement::{EMPTY, Placement, cost};
+pub(crate) use nearness::{Nearness, near_of, with_near};
 pub(crate) use swap::{swap_search, swap_search_from};

@@ -1,6 +1,6 @@
 //! Which places are near a place: where local search looks for a better seat.
 
-use crate::mapping::work::{Distance, Rng, TreePlaces};
+use crate::mapping::engine::{Distance, Rng, TreePlaces};
 use crate::topology::Network;
 
 /// Places near a given one, itself included.

@@ -5,9 +5,8 @@
 //! takes the best swap. A queue of tasks whose surroundings changed keeps later rounds short.
 
 use super::near::Near;
-use super::placement::{EMPTY, Placement};
 use crate::mapping::Budget;
-use crate::mapping::work::{Csr, Distance};
+use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
 
 /// Swaps until no candidate improves, or `evaluations` deltas were computed. Returns the gain.
 pub(crate) fn swap_search<D: Distance, N: Near>(

@@ -4,8 +4,7 @@
 //! group are dealt to those children that their tasks come from, the largest overlap first.
 
 use super::{NONE, Seats};
-use crate::mapping::portfolio::Prepared;
-use crate::mapping::work::TreePlaces;
+use crate::mapping::engine::{Prepared, TreePlaces};
 use std::ops::Range;
 
 /// `place_of` by task, as is the answer. Unchanged where the topology is no tree.

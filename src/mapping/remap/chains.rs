@@ -1,9 +1,7 @@
 //! Goes from one mapping towards another as far as it pays.
 
 use super::{NONE, Seats};
-use crate::mapping::portfolio::Prepared;
-use crate::mapping::refinement::Placement;
-use crate::mapping::work::Distance;
+use crate::mapping::engine::{Distance, Placement, Prepared};
 
 /// Rounds over all chains at most; applying one changes what others are worth.
 const ROUNDS: usize = 3;

@@ -9,13 +9,13 @@
 
 mod align;
 mod chains;
-mod settle;
+mod local_search;
 
 #[cfg(test)]
 mod tests;
 
-use super::portfolio::{Prepared, value};
-use super::work::with_distance;
+use super::engine::{Prepared, with_distance};
+use super::evaluation::value;
 use super::{Budget, Mapper, Objective, Outcome, Problem};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -70,7 +70,7 @@ pub fn remap(
     let seats = Seats::new(problem, previous);
     let fresh = mapper.map(problem, budget)?.place_of_task;
     let turned = align::to_previous(&prepared, &seats, fresh.clone());
-    let stay = with_distance!(&prepared.lookup, d => settle::stay(&prepared, &seats, d));
+    let stay = with_distance!(&prepared.lookup, d => local_search::stay(&prepared, &seats, d));
     let price = prepared.scale.price(previous.migration_cost);
     let mut candidates = Vec::new();
     with_distance!(&prepared.lookup, d => {
@@ -81,7 +81,7 @@ pub fn remap(
     candidates.extend([stay, turned, fresh]);
     let mut best: Option<(f64, u128, Remapped)> = None;
     for place_of in candidates {
-        let settled = settle::settle(&prepared, &seats, place_of.clone(), price, budget);
+        let settled = local_search::settle(&prepared, &seats, place_of.clone(), price, budget);
         for answer in [place_of, settled] {
             let outcome = Outcome::new(problem, answer);
             let moved = previous.moved(&outcome.slot_of_task);

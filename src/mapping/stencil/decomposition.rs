@@ -1,7 +1,7 @@
 //! What a placement of grids on nodes has to do.
 
+use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::rooms::Room;
 
 /// Deals the points of a grid out to nodes. [`Rows`] is the template.
 pub(super) trait Decomposition: Send + Sync {
@@ -11,9 +11,9 @@ pub(super) trait Decomposition: Send + Sync {
     /// Paper and section.
     fn source(&self) -> &'static str;
 
-    /// The points of every room, exactly as many as it has places; together as many as the grid has.
+    /// The points of every group, exactly as many as it has places; together as many as the grid has.
     /// Errors: to what it applies, in words that follow "needs".
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str>;
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str>;
 }
 
 /// Row by row: what a launcher that fills node after node does to a grid in row-major order.
@@ -28,19 +28,19 @@ impl Decomposition for Rows {
         "baseline: row-major order, node after node (\"blocked\" in CLUSTER 2020)"
     }
 
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
         let order: Vec<u32> = (0..points.len() as u32).collect();
-        Ok(filled(&order, rooms))
+        Ok(filled(&order, groups))
     }
 }
 
-/// Fills the rooms with the points in this order.
-pub(super) fn filled(order: &[u32], rooms: &[Room]) -> Vec<Vec<u32>> {
+/// Fills the groups with the points in this order.
+pub(super) fn filled(order: &[u32], groups: &[NodeGroup]) -> Vec<Vec<u32>> {
     let mut rest = order;
-    rooms
+    groups
         .iter()
-        .map(|room| {
-            let (part, after) = rest.split_at(room.places.len().min(rest.len()));
+        .map(|group| {
+            let (part, after) = rest.split_at(group.places.len().min(rest.len()));
             rest = after;
             part.to_vec()
         })

@@ -8,8 +8,8 @@
 //! size; and what lies farther out in the network is cut first.
 
 use super::decomposition::Decomposition;
+use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::rooms::Room;
 use std::cmp::Ordering;
 
 /// See the module.
@@ -24,15 +24,15 @@ impl Decomposition for Hyperplane {
         "von Kirchbach et al., CLUSTER 2020, section V-A"
     }
 
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let mut parts = vec![Vec::new(); rooms.len()];
-        let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..rooms.len())];
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+        let mut parts = vec![Vec::new(); groups.len()];
+        let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..groups.len())];
         while let Some((mut set, range)) = sets.pop() {
             if range.len() <= 1 {
                 parts[range.start] = set;
                 continue;
             }
-            let cut = Cut::best(points, &set, &rooms[range.clone()]);
+            let cut = Cut::best(points, &set, &groups[range.clone()]);
             let key = |point: u32| {
                 let stride = |k: usize| points.shape.dims[k];
                 cut.order.iter().fold(0u64, |key, &k| {
@@ -41,7 +41,7 @@ impl Decomposition for Hyperplane {
             };
             set.sort_by_cached_key(|&point| key(point));
             let far = set.split_off(cut.points);
-            let middle = range.start + cut.rooms;
+            let middle = range.start + cut.groups;
             sets.push((far, middle..range.end));
             sets.push((set, range.start..middle));
         }
@@ -49,10 +49,10 @@ impl Decomposition for Hyperplane {
     }
 }
 
-/// Where to cut a set of points and a list of rooms.
+/// Where to cut a set of points and a list of groups.
 struct Cut {
-    /// Rooms, and points, of the near side.
-    rooms: usize,
+    /// Groups, and points, of the near side.
+    groups: usize,
     points: usize,
     /// Dimensions by which the points are sorted: the first is the one that is cut.
     order: Vec<usize>,
@@ -62,7 +62,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn best(points: &Points, set: &[u32], rooms: &[Room]) -> Cut {
+    fn best(points: &Points, set: &[u32], groups: &[NodeGroup]) -> Cut {
         let d = points.shape.dims.len();
         let layers: Vec<Vec<usize>> = (0..d).map(|k| layers(points, set, k)).collect();
         // The cost of a plane: its points, as if the set were a box, and twice in a full ring.
@@ -76,21 +76,21 @@ impl Cut {
         };
         let mut by_cost: Vec<usize> = (0..d).collect();
         by_cost.sort_by(cheaper);
-        let outermost = rooms[1..].iter().map(|room| room.parts).min().unwrap_or(0);
+        let outermost = groups[1..].iter().map(|group| group.parts).min().unwrap_or(0);
         let mut sum = 0;
-        let splits: Vec<(usize, usize)> = (1..rooms.len())
+        let splits: Vec<(usize, usize)> = (1..groups.len())
             .map(|s| {
-                sum += rooms[s - 1].places.len();
+                sum += groups[s - 1].places.len();
                 (s, sum)
             })
-            .filter(|&(s, _)| rooms[s].parts == outermost)
+            .filter(|&(s, _)| groups[s].parts == outermost)
             .collect();
         let off = |sum: usize| (2 * sum).abs_diff(set.len());
         let nearest = splits.iter().map(|&(_, sum)| off(sum)).min().unwrap_or(0);
-        // Up to a third of all to two thirds, unless the rooms themselves are more uneven.
+        // Up to a third of all to two thirds, unless the groups themselves are more uneven.
         let allowed = nearest.max(set.len() / 3);
         let mut best: Option<Cut> = None;
-        for &(rooms, sum) in splits.iter().filter(|(_, sum)| off(*sum) <= allowed) {
+        for &(groups, sum) in splits.iter().filter(|(_, sum)| off(*sum) <= allowed) {
             for &k in by_cost.iter().filter(|&&k| layers[k].len() > 1) {
                 let mut before = 0;
                 let even = layers[k].iter().any(|&layer| {
@@ -104,7 +104,7 @@ impl Cut {
                     Some(&j) if !even => plane(j) / layers[k].len() as f64,
                     _ => 0.0,
                 };
-                let cut = Cut { rooms, points: sum, order, cost: plane(k) + step, off: off(sum) };
+                let cut = Cut { groups, points: sum, order, cost: plane(k) + step, off: off(sum) };
                 let better = |old: &Cut| {
                     let by_cost = cut.cost.total_cmp(&old.cost);
                     by_cost.then(cut.off.cmp(&old.off)) == Ordering::Less
@@ -115,8 +115,8 @@ impl Cut {
             }
         }
         best.unwrap_or_else(|| {
-            let (rooms, sum) = splits.first().copied().unwrap_or((1, rooms[0].places.len()));
-            Cut { rooms, points: sum, order: by_cost, cost: 0.0, off: 0 }
+            let (groups, sum) = splits.first().copied().unwrap_or((1, groups[0].places.len()));
+            Cut { groups, points: sum, order: by_cost, cost: 0.0, off: 0 }
         })
     }
 }

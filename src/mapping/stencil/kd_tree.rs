@@ -6,8 +6,8 @@
 //! of its edges, not by their number.
 
 use super::decomposition::{Decomposition, filled};
+use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::rooms::Room;
 
 /// See the module.
 pub(super) struct KdTree;
@@ -21,7 +21,7 @@ impl Decomposition for KdTree {
         "von Kirchbach et al., CLUSTER 2020, section V-B"
     }
 
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
         let dims = &points.shape.dims;
         let mut order = Vec::with_capacity(points.len());
         // Boxes: the first point in each dimension, and the extent.
@@ -45,6 +45,6 @@ impl Decomposition for KdTree {
             boxes.push(far);
             boxes.push(near);
         }
-        Ok(filled(&order, rooms))
+        Ok(filled(&order, groups))
     }
 }

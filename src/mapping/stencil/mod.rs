@@ -1,8 +1,8 @@
 //! Placements of grids on nodes that know the stencil: blocks, planes, k-d trees, strips.
 //!
 //! What MPI_Cart_create could do by itself, by the papers on it. All start from the grid
-//! ([`points`]) and the nodes with their sizes ([`rooms`]), deal the points out ([`decomposition`]),
-//! and leave it to the engine which part goes to which node and what is inside ([`levels`]). They look
+//! ([`points`]) and the nodes with their sizes ([`node_groups`]), deal the points out ([`decomposition`]),
+//! and leave it to the engine which part goes to which node and what is inside ([`placement`]). They look
 //! at no more than the stencil, so that they cost next to nothing; the portfolio takes the best of
 //! them as one more candidate.
 //!
@@ -15,26 +15,23 @@
 mod decomposition;
 mod hyperplane;
 mod kd_tree;
-mod levels;
+mod node_groups;
 mod nodecart;
-mod numbered;
+mod placement;
 mod points;
-mod rooms;
 mod strips;
-mod task_grid;
+mod task_numbers;
 
 #[cfg(test)]
 mod tests;
 
-pub use task_grid::TaskGrid;
-
+use super::engine::Prepared;
 use super::geometric::{GridShape, detect};
-use super::portfolio::Prepared;
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::error::{Error, ErrorKind, Result};
 use decomposition::Decomposition;
+use node_groups::node_groups;
 use points::Points;
-use rooms::rooms;
 
 /// One placement as an algorithm of its own.
 struct Placed(&'static dyn Decomposition);
@@ -81,11 +78,11 @@ impl Mapper for Placed {
         };
         let points = Points::new(&prepared, detected.as_ref())
             .ok_or_else(|| needs("tasks that form a grid"))?;
-        let (rooms, over) = rooms(&prepared, points.len())
+        let (groups, over) = node_groups(&prepared, points.len())
             .ok_or_else(|| needs("several nodes, with several places on one of them"))?;
-        let parts = self.0.parts(&points, &rooms).map_err(needs)?;
-        let place_of = levels::plain(&prepared, &points, &parts, &rooms, &over);
-        let mut place_of = levels::refined(&prepared, place_of, &rooms, budget);
+        let parts = self.0.parts(&points, &groups).map_err(needs)?;
+        let place_of = placement::plain(&prepared, &points, &parts, &groups, &over);
+        let mut place_of = placement::refined(&prepared, place_of, &groups, budget);
         prepared.honour_fixed(&mut place_of);
         Ok(Outcome::new(problem, prepared.by_task(place_of)))
     }
@@ -104,17 +101,17 @@ pub(super) fn best(
         return None;
     }
     let points = Points::new(prepared, detected)?;
-    let (rooms, over) = rooms(prepared, points.len())?;
-    if boxes && nodecart::ideal(&points, &rooms) {
+    let (groups, over) = node_groups(prepared, points.len())?;
+    if boxes && nodecart::ideal(&points, &groups) {
         return None;
     }
     let (_, name, place_of) = DECOMPOSITIONS
         .iter()
         .filter_map(|decomposition| {
-            let parts = decomposition.parts(&points, &rooms).ok()?;
-            let place_of = levels::plain(prepared, &points, &parts, &rooms, &over);
+            let parts = decomposition.parts(&points, &groups).ok()?;
+            let place_of = placement::plain(prepared, &points, &parts, &groups, &over);
             Some((prepared.cost(&place_of), decomposition.name(), place_of))
         })
         .min_by_key(|(cost, ..)| *cost)?;
-    Some((name, levels::refined(prepared, place_of, &rooms, budget)))
+    Some((name, placement::refined(prepared, place_of, &groups, budget)))
 }

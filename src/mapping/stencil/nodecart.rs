@@ -7,8 +7,8 @@
 //! sockets and caches as far as the topology knows them. For nodes of equal size only.
 
 use super::decomposition::Decomposition;
+use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::rooms::Room;
 use super::strips::sides;
 use crate::mapping::geometric::divisors;
 
@@ -17,8 +17,8 @@ const GOOD: f64 = 1.02;
 
 /// Whether blocks of the node size cut about as little as boxes of any sides could, so that no other
 /// placement need be tried.
-pub(super) fn ideal(points: &Points, rooms: &[Room]) -> bool {
-    let size = rooms.first().map_or(0, |room| room.places.len());
+pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
+    let size = groups.first().map_or(0, |group| group.places.len());
     let cut = |sides: &[f64]| -> f64 {
         let open = (0..sides.len()).filter(|&k| sides[k] < points.shape.dims[k] as f64);
         open.map(|k| points.crossing[k] / sides[k]).sum()
@@ -28,7 +28,7 @@ pub(super) fn ideal(points: &Points, rooms: &[Room]) -> bool {
         cut(&sides)
     });
     let least = cut(&sides(points, size as f64));
-    rooms.iter().all(|room| room.places.len() == size)
+    groups.iter().all(|group| group.places.len() == size)
         && blocks.min_by(f64::total_cmp).is_some_and(|blocks| blocks <= GOOD * least)
 }
 
@@ -44,9 +44,9 @@ impl Decomposition for NodeCart {
         "Gropp 2018, node decomposition of Cartesian grids"
     }
 
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let size = rooms.first().map_or(0, |room| room.places.len());
-        if rooms.iter().any(|room| room.places.len() != size) {
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+        let size = groups.first().map_or(0, |group| group.places.len());
+        if groups.iter().any(|group| group.places.len() != size) {
             return Err("nodes that all take the same number of tasks");
         }
         let dims = &points.shape.dims;
@@ -54,7 +54,7 @@ impl Decomposition for NodeCart {
             .into_iter()
             .max_by(|a, b| points.inside(a).total_cmp(&points.inside(b)).then_with(|| a.cmp(b)))
             .ok_or("a grid that can be cut into equal blocks of a node's size")?;
-        let mut parts = vec![Vec::with_capacity(size); rooms.len()];
+        let mut parts = vec![Vec::with_capacity(size); groups.len()];
         for point in 0..points.len() as u32 {
             let block = (0..dims.len()).fold(0, |block, k| {
                 block * (dims[k] / sides[k]) + points.coordinate(point, k) / sides[k]

@@ -1,13 +1,13 @@
 //! The tasks as points of a grid, and the stencil along which they talk.
 //!
 //! The grid is what the program said, else what is recognised in the matrix, else what the numbers
-//! of the tasks tell ([`super::numbered`]). The stencil is read from the matrix: what weighs how much
+//! of the tasks tell ([`super::task_numbers`]). The stencil is read from the matrix: what weighs how much
 //! between points so far apart, whatever the program says about its neighbours.
 
-use super::TaskGrid;
-use super::numbered::by_numbers;
+use super::task_numbers::by_numbers;
+use crate::mapping::TaskGrid;
+use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, inner_weight};
-use crate::mapping::portfolio::Prepared;
 
 /// More kinds of edges than this belong to no stencil; those of the longest steps are left out.
 const KINDS: usize = 4096;

@@ -8,8 +8,8 @@
 //! the one to walk along, and widths are evened out.
 
 use super::decomposition::{Decomposition, filled};
+use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::rooms::Room;
 
 /// See the module.
 pub(super) struct Strips;
@@ -23,8 +23,8 @@ impl Decomposition for Strips {
         "von Kirchbach et al., CLUSTER 2020, section V-C"
     }
 
-    fn parts(&self, points: &Points, rooms: &[Room]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let size = points.len() as f64 / rooms.len().max(1) as f64;
+    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+        let size = points.len() as f64 / groups.len().max(1) as f64;
         let sides = sides(points, size);
         let dims = &points.shape.dims;
         // Along the dimension in which the grid is longest, measured in boxes.
@@ -34,7 +34,7 @@ impl Decomposition for Strips {
                 boxes(a).total_cmp(&boxes(b)).then(b.cmp(&a))
             })
             .unwrap_or(0);
-        Ok(filled(&walk(points, &sides, along), rooms))
+        Ok(filled(&walk(points, &sides, along), groups))
     }
 }
 

@@ -1,7 +1,8 @@
 //! What every placement of grids on nodes must keep, and what the papers report.
 
-use super::{ALL, DECOMPOSITIONS, Points, TaskGrid, rooms};
-use crate::mapping::portfolio::Prepared;
+use super::{ALL, DECOMPOSITIONS, Points, node_groups};
+use crate::mapping::TaskGrid;
+use crate::mapping::engine::Prepared;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, by_name};
 use crate::matrix::{Graph, synthetic::pattern};
 use crate::topology::{Topology, Tree, parse};
@@ -33,7 +34,7 @@ fn cut_by(name: &str, graph: &Graph, topology: &dyn Topology) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Every room is filled exactly, whatever the sizes; no point is lost.
+    /// Every group is filled exactly, whatever the sizes; no point is lost.
     #[test]
     fn rooms_are_filled_exactly(
         dims in prop::collection::vec(1usize..7, 1..4),
@@ -56,12 +57,12 @@ proptest! {
         let prepared = Prepared::new(&problem);
         let grid = Points::new(&prepared, None).unwrap();
         prop_assert_eq!(grid.len(), points);
-        let Some((rooms, over)) = rooms(&prepared, points) else { return Ok(()) };
+        let Some((groups, over)) = node_groups(&prepared, points) else { return Ok(()) };
         prop_assert_eq!(over.len(), total - points);
         for decomposition in DECOMPOSITIONS {
-            let Ok(parts) = decomposition.parts(&grid, &rooms) else { continue };
+            let Ok(parts) = decomposition.parts(&grid, &groups) else { continue };
             let filled: Vec<usize> = parts.iter().map(Vec::len).collect();
-            let wanted: Vec<usize> = rooms.iter().map(|room| room.places.len()).collect();
+            let wanted: Vec<usize> = groups.iter().map(|group| group.places.len()).collect();
             prop_assert_eq!(filled, wanted, "{}", decomposition.name());
             let mut all: Vec<u32> = parts.concat();
             all.sort_unstable();

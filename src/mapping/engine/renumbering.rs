@@ -2,8 +2,7 @@
 //!
 //! With labels that mean nothing every edge is a cache miss; in breadth-first order nearly none is.
 
-use super::pages::ask_for;
-use super::{Csr, Rng, emptied, roomy};
+use super::{Csr, Rng, ask_for, emptied, roomy};
 use crate::matrix::Graph;
 
 /// Random visiting order that stays within blocks, so that a large graph is still walked mostly

@@ -129,10 +129,10 @@ pub(crate) enum Lookup<'a, 'b> {
 macro_rules! with_distance {
     ($lookup:expr, $d:ident => $body:expr) => {
         match $lookup {
-            $crate::mapping::work::Lookup::Tree($d) => $body,
-            $crate::mapping::work::Lookup::Table($d) => $body,
-            $crate::mapping::work::Lookup::Grid($d) => $body,
-            $crate::mapping::work::Lookup::Asked($d) => $body,
+            $crate::mapping::engine::Lookup::Tree($d) => $body,
+            $crate::mapping::engine::Lookup::Table($d) => $body,
+            $crate::mapping::engine::Lookup::Grid($d) => $body,
+            $crate::mapping::engine::Lookup::Asked($d) => $body,
         }
     };
 }

@@ -1,13 +1,13 @@
-//! Nodes in the order of a breadth-first search of the network, as UMPA's algorithms visit them.
+//! Quotient in the order of a breadth-first search of the network, as UMPA's algorithms visit them.
 //!
 //! Where the topology has no links, nodes are visited by their distance instead.
 
-use super::nodes::Nodes;
-use super::setting::Setting;
+use super::filled_problem::FilledProblem;
+use super::quotient::Quotient;
 use crate::topology::Network;
 
 /// A reusable search over the network of a problem.
-pub(super) struct Search<'a> {
+pub(super) struct NetworkSearch<'a> {
     network: Option<&'a dyn Network>,
     /// The node at a vertex of the network, `u32::MAX` at switches and at slots without one.
     node_at: Vec<u32>,
@@ -17,9 +17,9 @@ pub(super) struct Search<'a> {
     slots: Vec<usize>,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(setting: &Setting<'a, '_>, nodes: &Nodes) -> Self {
-        let network = setting.problem.topology().network();
+impl<'a> NetworkSearch<'a> {
+    pub(super) fn new(filled: &FilledProblem<'a, '_>, nodes: &Quotient) -> Self {
+        let network = filled.problem.topology().network();
         let vertices = network.map_or(0, Network::vertices);
         let mut node_at = vec![u32::MAX; vertices];
         if network.is_some() {
@@ -27,7 +27,7 @@ impl<'a> Search<'a> {
                 node_at[slot] = node as u32;
             }
         }
-        Search {
+        NetworkSearch {
             network,
             node_at,
             seen: vec![0; vertices],
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
     /// as one list, ascending. Stops when `visit` says false.
     pub(super) fn levels(
         &mut self,
-        setting: &Setting,
+        filled: &FilledProblem,
         sources: &[u32],
         mut visit: impl FnMut(&[u32]) -> bool,
     ) {
@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
         level.sort_unstable();
         level.dedup();
         let Some(network) = self.network else {
-            return self.by_distance(setting, &level, visit);
+            return self.by_distance(filled, &level, visit);
         };
         self.round += 1;
         self.queue.clear();
@@ -89,14 +89,14 @@ impl<'a> Search<'a> {
 
     fn by_distance(
         &self,
-        setting: &Setting,
+        filled: &FilledProblem,
         sources: &[u32],
         mut visit: impl FnMut(&[u32]) -> bool,
     ) {
         let slot = |node: u32| self.slots[node as usize];
         let mut order: Vec<(i64, u32)> = (0..self.slots.len() as u32)
             .map(|node| {
-                let nearest = sources.iter().map(|&s| setting.between_slots(slot(s), slot(node)));
+                let nearest = sources.iter().map(|&s| filled.between_slots(slot(s), slot(node)));
                 (nearest.min().unwrap_or(0), node)
             })
             .collect();

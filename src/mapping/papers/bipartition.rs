@@ -5,13 +5,13 @@
 //! decomposition of the target in dual recursive bipartitioning (Pellegrini and Roman 1996) where
 //! there is no graph to partition, and works for trees, tori and tables of distances alike.
 
-use super::setting::{Setting, partition};
+use super::filled_problem::{FilledProblem, partition};
 use crate::mapping::Budget;
-use crate::mapping::work::Csr;
+use crate::mapping::engine::Csr;
 
 /// Splits `places` so that the first part has `target` of them.
-pub(super) fn halve(setting: &Setting, places: &[u32], target: usize) -> (Vec<u32>, Vec<u32>) {
-    let d = |a: u32, b: u32| setting.distance(a as usize, b as usize);
+pub(super) fn halve(filled: &FilledProblem, places: &[u32], target: usize) -> (Vec<u32>, Vec<u32>) {
+    let d = |a: u32, b: u32| filled.distance(a as usize, b as usize);
     let farthest = |from: u32| places.iter().copied().max_by_key(|&p| (d(from, p), u32::MAX - p));
     let start = places.first().copied().unwrap_or(0);
     let north = farthest(start).unwrap_or(start);
@@ -28,12 +28,12 @@ pub(super) fn halve(setting: &Setting, places: &[u32], target: usize) -> (Vec<u3
 ///
 /// Of the two ways to match the halves, the one is taken that puts tasks nearer to their partners
 /// outside whose half is already decided (Hoefler and Snir leave this to chance).
-pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
-    let n = setting.len();
+pub(super) fn dual_bisection(filled: &FilledProblem, budget: &Budget) -> Vec<u32> {
+    let n = filled.len();
     let mut place_of = vec![0u32; n];
     // Until it is final, a task counts as sitting on some place of its set.
-    let mut bisector = setting.bisector();
-    let mut rng = setting.rng.fork(3);
+    let mut bisector = filled.bisector();
+    let mut rng = filled.rng.fork(3);
     let all: Vec<u32> = (0..n as u32).collect();
     let mut local = vec![u32::MAX; n];
     // The set that a task was last seen in.
@@ -49,14 +49,14 @@ pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
         let target = tasks.len() / 2;
         let sizes = [target, tasks.len() - target];
         let mut parts =
-            partition(&setting.graph, &tasks, &sizes, &mut bisector, &mut rng, &mut local);
-        let (near, far) = halve(setting, &places, target);
+            partition(&filled.graph, &tasks, &sizes, &mut bisector, &mut rng, &mut local);
+        let (near, far) = halve(filled, &places, target);
         let (a, b) = (near[near.len() / 2], far[far.len() / 2]);
         if near.len() == far.len() {
             set += 1;
             tasks.iter().for_each(|&t| set_of[t as usize] = set);
             let inside = |t: usize| set_of[t] == set;
-            let pull = |part: &[u32]| outside_pull(setting, inside, &place_of, part, a, b);
+            let pull = |part: &[u32]| outside_pull(filled, inside, &place_of, part, a, b);
             if pull(&parts[0]) > pull(&parts[1]) {
                 parts.swap(0, 1);
             }
@@ -74,19 +74,19 @@ pub(super) fn dual_bisection(setting: &Setting, budget: &Budget) -> Vec<u32> {
 
 /// Cost of a part at `a` minus its cost at `b`, as far as partners outside are concerned.
 fn outside_pull(
-    setting: &Setting,
+    filled: &FilledProblem,
     inside: impl Fn(usize) -> bool,
     place_of: &[u32],
     part: &[u32],
     a: u32,
     b: u32,
 ) -> i64 {
-    let graph: &Csr = &setting.graph;
+    let graph: &Csr = &filled.graph;
     let mut sum = 0;
     for &task in part {
         for (other, weight) in graph.arcs(task as usize).filter(|&(other, _)| !inside(other)) {
             let at = place_of[other] as usize;
-            sum += weight * (setting.distance(a as usize, at) - setting.distance(b as usize, at));
+            sum += weight * (filled.distance(a as usize, at) - filled.distance(b as usize, at));
         }
     }
     sum

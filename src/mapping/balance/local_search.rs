@@ -1,6 +1,6 @@
 //! Moves and swaps of single tasks between slots that lower hop-bytes and keep the load limit.
 
-use super::load::Loads;
+use super::loads::Loads;
 use crate::mapping::{Budget, Objective, ProblemBuilder};
 
 /// Rounds over all tasks at most.

@@ -4,8 +4,7 @@
 //! cost stays, and a fixed task may land where it belongs. What symmetry cannot do is left to
 //! [`super::Prepared::honour_fixed`].
 
-use super::Prepared;
-use crate::mapping::work::TreePlaces;
+use super::{Prepared, TreePlaces};
 use crate::topology::Grid;
 
 /// Swaps equal groups of a tree until fixed tasks sit on their places, as far as possible.

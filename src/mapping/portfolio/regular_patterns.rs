@@ -6,7 +6,7 @@
 //! block lie in many cycles of three and four. Weighted by these, the blocks show; the answer is a
 //! further candidate, refined and judged with the true weights.
 
-use crate::mapping::work::Csr;
+use crate::mapping::engine::Csr;
 
 /// Regular patterns have few different degrees.
 const DISTINCT_DEGREES: usize = 8;
@@ -63,7 +63,7 @@ pub(super) fn by_cycles(graph: &Csr) -> Option<Csr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::work::Scale;
+    use crate::mapping::engine::Scale;
     use crate::matrix::synthetic::pattern;
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! Local search may still move tasks to the places left over; this is where it starts.
 
+use super::{Distance, Lookup, TreePlaces, with_distance};
 use crate::mapping::Problem;
-use crate::mapping::work::{Distance, Lookup, TreePlaces, with_distance};
 
 /// As many places as tasks, ascending, those of fixed tasks among them.
 pub(super) fn choose_places(

@@ -1,35 +1,38 @@
 //! The nodes that a grid is spread over, in the order of the tree, each with its places.
 
-use crate::mapping::portfolio::Prepared;
-use crate::mapping::work::TreePlaces;
+use crate::mapping::engine::Prepared;
+use crate::mapping::engine::TreePlaces;
 
 /// A node, or whatever group of places takes its part: a socket where there is one node only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct NodeGroup {
     /// Its places, in the order of the tree.
     pub(super) places: Vec<u32>,
-    /// The level of the tree at which it parts from the room before it: 0 is the outermost one.
+    /// The level of the tree at which it parts from the group before it: 0 is the outermost one.
     pub(super) parts: usize,
 }
 
-/// The rooms for as many points as there are in the grid, which fill them one after the other, and
+/// The groups for as many points as there are in the grid, which fill them one after the other, and
 /// the places that are left over. `None` where there are no groups of several places.
-pub(super) fn rooms(prepared: &Prepared<'_, '_>, points: usize) -> Option<(Vec<Room>, Vec<u32>)> {
-    let mut rooms = match &prepared.tree {
+pub(super) fn node_groups(
+    prepared: &Prepared<'_, '_>,
+    points: usize,
+) -> Option<(Vec<NodeGroup>, Vec<u32>)> {
+    let mut groups = match &prepared.tree {
         Some(tree) => of_tree(prepared, tree)?,
         None => of_nodes(prepared),
     };
-    if rooms.len() < 2 || rooms.iter().all(|room| room.places.len() < 2) {
+    if groups.len() < 2 || groups.iter().all(|group| group.places.len() < 2) {
         return None;
     }
     let mut left = points;
     let mut over = Vec::new();
-    for room in &mut rooms {
-        over.extend(room.places.drain(left.min(room.places.len())..));
-        left -= room.places.len();
+    for group in &mut groups {
+        over.extend(group.places.drain(left.min(group.places.len())..));
+        left -= group.places.len();
     }
-    rooms.retain(|room| !room.places.is_empty());
-    (left == 0).then_some((rooms, over))
+    groups.retain(|group| !group.places.is_empty());
+    (left == 0).then_some((groups, over))
 }
 
 fn node_of(prepared: &Prepared<'_, '_>, place: u32) -> usize {
@@ -51,27 +54,27 @@ fn ends_of(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<usize>>
     if nodes.len() == 1 { levels.next() } else { levels.next_back() }
 }
 
-fn of_tree(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<Room>> {
+fn of_tree(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<NodeGroup>> {
     let mut start = 0;
-    let rooms = ends_of(prepared, tree)?.into_iter().map(|end| {
+    let groups = ends_of(prepared, tree)?.into_iter().map(|end| {
         let from = std::mem::replace(&mut start, end);
         let apart = |shift: &u32| tree.codes[from - 1] >> shift != tree.codes[from] >> shift;
         let parts = if from == 0 { 0 } else { tree.shifts.iter().position(apart).unwrap_or(0) };
-        Room { places: tree.order[from..end].to_vec(), parts }
+        NodeGroup { places: tree.order[from..end].to_vec(), parts }
     });
-    Some(rooms.collect())
+    Some(groups.collect())
 }
 
 /// Without a tree: nodes in the order of their first places.
-fn of_nodes(prepared: &Prepared<'_, '_>) -> Vec<Room> {
+fn of_nodes(prepared: &Prepared<'_, '_>) -> Vec<NodeGroup> {
     let mut number = std::collections::HashMap::new();
-    let mut rooms: Vec<Room> = Vec::new();
+    let mut groups: Vec<NodeGroup> = Vec::new();
     for &place in &prepared.chosen {
         let k = *number.entry(node_of(prepared, place)).or_insert_with(|| {
-            rooms.push(Room { places: Vec::new(), parts: 0 });
-            rooms.len() - 1
+            groups.push(NodeGroup { places: Vec::new(), parts: 0 });
+            groups.len() - 1
         });
-        rooms[k].places.push(place);
+        groups[k].places.push(place);
     }
-    rooms
+    groups
 }

@@ -4,10 +4,9 @@
 //! problems of their own: they can be searched by several threads with the same result, and each
 //! fits into the cache. What crosses groups is left to a search over all.
 
-use super::Prepared;
 use crate::mapping::Budget;
-use crate::mapping::refinement::{EMPTY, Placement, TreeNear, swap_search};
-use crate::mapping::work::{TreeDistance, TreePlaces};
+use crate::mapping::engine::{EMPTY, Placement, Prepared, TreeDistance, TreePlaces};
+use crate::mapping::refinement::{TreeNear, swap_search};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

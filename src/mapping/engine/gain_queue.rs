@@ -149,7 +149,7 @@ impl GainHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::work::Rng;
+    use crate::mapping::engine::Rng;
 
     #[test]
     fn agrees_with_a_sorted_list() {

@@ -2,13 +2,13 @@
 //! as large as its node (UMPA paper, III-A; HierTopoMap paper, 3.1). Groups are mapped to nodes, and
 //! then tasks to the places inside.
 
-use super::setting::{Setting, partition};
+use super::filled_problem::{FilledProblem, partition};
+use crate::mapping::engine::{Csr, Scale, TreePlaces};
 use crate::mapping::multisection::multisect;
-use crate::mapping::work::{Csr, Scale, TreePlaces};
 use std::collections::HashMap;
 
 /// Groups of tasks and the nodes for them; both have the same number and the same sizes.
-pub(super) struct Nodes {
+pub(super) struct Quotient {
     /// The groups' affinity; a vertex's size is the number of its tasks.
     pub(super) graph: Csr,
     /// A slot of each node, for distances.
@@ -19,14 +19,14 @@ pub(super) struct Nodes {
     tasks: Vec<Vec<u32>>,
 }
 
-impl Nodes {
+impl Quotient {
     /// Groups the tasks. Where every node has one place there is nothing to group.
-    pub(super) fn new(setting: &Setting) -> Nodes {
-        let topology = setting.problem.topology();
+    pub(super) fn new(filled: &FilledProblem) -> Quotient {
+        let topology = filled.problem.topology();
         let mut number: HashMap<usize, usize> = HashMap::new();
         let mut places: Vec<Vec<u32>> = Vec::new();
         let mut slots = Vec::new();
-        for (place, &slot) in setting.problem.places().iter().enumerate() {
+        for (place, &slot) in filled.problem.places().iter().enumerate() {
             let node = topology.node_of(slot as usize);
             let k = *number.entry(node).or_insert_with(|| {
                 places.push(Vec::new());
@@ -36,30 +36,30 @@ impl Nodes {
             places[k].push(place as u32);
         }
         let capacity: Vec<usize> = places.iter().map(Vec::len).collect();
-        let all: Vec<u32> = (0..setting.len() as u32).collect();
+        let all: Vec<u32> = (0..filled.len() as u32).collect();
         let tasks = if capacity.iter().all(|&c| c == 1) {
             all.iter().map(|&t| vec![t]).collect()
         } else {
-            let (mut bisector, mut rng) = (setting.bisector(), setting.rng.fork(1));
-            let mut local = vec![u32::MAX; setting.len()];
-            partition(&setting.graph, &all, &capacity, &mut bisector, &mut rng, &mut local)
+            let (mut bisector, mut rng) = (filled.bisector(), filled.rng.fork(1));
+            let mut local = vec![u32::MAX; filled.len()];
+            partition(&filled.graph, &all, &capacity, &mut bisector, &mut rng, &mut local)
         };
-        let graph = quotient(&setting.graph, &tasks);
-        Nodes { graph, slots, capacity, places, tasks }
+        let graph = quotient(&filled.graph, &tasks);
+        Quotient { graph, slots, capacity, places, tasks }
     }
 
-    /// As [`Nodes::new`] where all nodes have the same number of places, which some algorithms
+    /// As [`Quotient::new`] where all nodes have the same number of places, which some algorithms
     /// assume; else every place is a node of its own.
-    pub(super) fn equal(setting: &Setting) -> Nodes {
-        let nodes = Nodes::new(setting);
+    pub(super) fn equal(filled: &FilledProblem) -> Quotient {
+        let nodes = Quotient::new(filled);
         if nodes.capacity.windows(2).all(|w| w[0] == w[1]) {
             return nodes;
         }
-        let single = || (0..setting.len() as u32).map(|k| vec![k]).collect::<Vec<_>>();
-        Nodes {
-            graph: quotient(&setting.graph, &single()),
-            slots: setting.problem.places().iter().map(|&s| s as usize).collect(),
-            capacity: vec![1; setting.len()],
+        let single = || (0..filled.len() as u32).map(|k| vec![k]).collect::<Vec<_>>();
+        Quotient {
+            graph: quotient(&filled.graph, &single()),
+            slots: filled.problem.places().iter().map(|&s| s as usize).collect(),
+            capacity: vec![1; filled.len()],
             places: single(),
             tasks: single(),
         }
@@ -79,15 +79,15 @@ impl Nodes {
 
     /// The place of every task, from the node of every group. Inside a node, tasks are placed by
     /// recursive tree mapping (HierTopoMap paper, 3.2) if the topology is a tree, else in order.
-    pub(super) fn places_of(&self, setting: &Setting, node_of_group: &[u32]) -> Vec<u32> {
-        let mut place_of = vec![0u32; setting.len()];
-        let mut bisector = setting.bisector();
-        let mut local = vec![u32::MAX; setting.len()];
+    pub(super) fn places_of(&self, filled: &FilledProblem, node_of_group: &[u32]) -> Vec<u32> {
+        let mut place_of = vec![0u32; filled.len()];
+        let mut bisector = filled.bisector();
+        let mut local = vec![u32::MAX; filled.len()];
         for (group, &node) in node_of_group.iter().enumerate() {
             let (tasks, places) = (&self.tasks[group], &self.places[node as usize]);
             let slots: Vec<u32> =
-                places.iter().map(|&p| setting.problem.places()[p as usize]).collect();
-            let tree = setting.problem.topology().as_tree().filter(|_| places.len() > 2);
+                places.iter().map(|&p| filled.problem.places()[p as usize]).collect();
+            let tree = filled.problem.topology().as_tree().filter(|_| places.len() > 2);
             // Only the order of costs matters to the splitting, not their size.
             let tree = tree.and_then(|tree| TreePlaces::new(tree, &slots, Scale::new(1, 1)));
             let Some(tree) = tree else {
@@ -96,8 +96,8 @@ impl Nodes {
                 }
                 continue;
             };
-            let sub = setting.graph.subgraph(tasks, &mut local);
-            let rng = setting.rng.fork(2 + group as u64);
+            let sub = filled.graph.subgraph(tasks, &mut local);
+            let rng = filled.rng.fork(2 + group as u64);
             let answer = multisect(&sub, &tree, &mut bisector, &rng);
             for (&task, &k) in tasks.iter().zip(&answer) {
                 place_of[task as usize] = places[tree.order[k as usize] as usize];

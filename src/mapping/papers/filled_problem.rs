@@ -4,13 +4,13 @@
 //! The papers assume as many tasks as processors. With fewer tasks, the graph is filled up with
 //! tasks that talk to nobody, which take the places that are left over.
 
+use crate::mapping::engine::{Csr, Rng, Scale, heaviest, is_dense};
 use crate::mapping::multisection::{BisectEffort, Bisector};
-use crate::mapping::work::{Csr, Rng, Scale, heaviest, is_dense};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 use crate::matrix::Graph;
 
 /// Problem, graph and scale of a run.
-pub(super) struct Setting<'a, 'b> {
+pub(super) struct FilledProblem<'a, 'b> {
     pub(super) problem: &'b Problem<'a>,
     /// As many vertices as places; the first [`Problem::tasks`] are the tasks.
     pub(super) graph: Csr,
@@ -19,14 +19,14 @@ pub(super) struct Setting<'a, 'b> {
     budget: Budget,
 }
 
-impl<'a, 'b> Setting<'a, 'b> {
+impl<'a, 'b> FilledProblem<'a, 'b> {
     pub(super) fn new(problem: &'b Problem<'a>, budget: &Budget) -> Self {
-        Setting::with_graph(problem, budget, Csr::from_graph)
+        FilledProblem::with_graph(problem, budget, Csr::from_graph)
     }
 
-    /// As [`Setting::new`], but of a dense matrix only the heaviest pairs.
+    /// As [`FilledProblem::new`], but of a dense matrix only the heaviest pairs.
     pub(super) fn thinned(problem: &'b Problem<'a>, budget: &Budget) -> Self {
-        Setting::with_graph(problem, budget, |graph, scale| match is_dense(graph) {
+        FilledProblem::with_graph(problem, budget, |graph, scale| match is_dense(graph) {
             true => heaviest(graph, scale),
             false => Csr::from_graph(graph, scale),
         })
@@ -55,7 +55,7 @@ impl<'a, 'b> Setting<'a, 'b> {
         let end = graph.offsets.last().copied().unwrap_or(0);
         graph.offsets.resize(places.len() + 1, end);
         let rng = Rng::new(problem.seed());
-        Setting { problem, graph, rng, scale, budget: budget.clone() }
+        FilledProblem { problem, graph, rng, scale, budget: budget.clone() }
     }
 
     /// Number of places, and of vertices of the graph.

@@ -3,62 +3,13 @@
 //! Hop-bytes answers are good starts for all of them. The largest pair cost is then lowered pair by
 //! pair, the most loaded link by a search over all links near the maximum.
 
-use super::{Effort, Nearness, Prepared, near_of};
-use crate::mapping::refinement::{Links, ListNear, Near, Placement, TreeNear, lower_congestion};
-use crate::mapping::work::{Csr, Distance, with_distance};
-use crate::mapping::{Budget, Objective, Problem};
-use crate::matrix::{Graph, SparseMatrix, Traffic};
-use crate::metrics;
-use crate::topology::Topology;
-
-/// The value of a mapping by the independent evaluator. `None` where the objective has no value: no
-/// links.
-pub(crate) fn value(problem: &Problem<'_>, slot_of_task: &[usize]) -> Option<f64> {
-    let (graph, traffic) = (problem.graph(), problem.traffic());
-    value_of(problem.objective(), graph, traffic, problem.topology(), slot_of_task)
-}
-
-/// As [`value`], of the parts of a problem. Without the traffic every edge counts in both
-/// directions, which the affinity graph does not tell apart.
-pub(crate) fn value_of(
-    objective: Objective,
-    graph: &Graph,
-    traffic: Option<&SparseMatrix>,
-    topology: &dyn Topology,
-    slot_of_task: &[usize],
-) -> Option<f64> {
-    let both;
-    let matrix = match traffic {
-        Some(matrix) => matrix,
-        None => {
-            both = both_ways(graph);
-            &both
-        }
-    };
-    let e = metrics::evaluate(matrix, topology, slot_of_task).ok()?;
-    match objective {
-        Objective::HopBytes => Some(e.hop_bytes as f64),
-        Objective::TotalHops => Some(e.total_hops as f64),
-        Objective::SumCom => Some(e.sum_com as f64),
-        Objective::MaxCom => Some(e.max_com as f64),
-        Objective::Mc => e.mc,
-        Objective::Mmc => e.mmc.map(|m| m as f64),
-        Objective::Time => e.predicted_time,
-    }
-}
-
-/// A matrix with every edge of the graph in both directions, half of its weight each (one more byte
-/// in the first where it is odd).
-pub(crate) fn both_ways(graph: &Graph) -> SparseMatrix {
-    let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices() as u32)
-        .flat_map(|v| {
-            let half = move |t: u32, w: u64| if v < t { w - w / 2 } else { w / 2 };
-            let cell = |bytes| Traffic { bytes, messages: 1 };
-            graph.arcs(v as usize).map(move |(t, w)| (v, t, cell(half(t, w))))
-        })
-        .collect();
-    SparseMatrix::from_entries(graph.vertices(), &entries)
-}
+use super::Effort;
+use crate::mapping::engine::{Csr, Distance, Placement, Prepared, with_distance};
+use crate::mapping::evaluation::both_ways;
+use crate::mapping::refinement::{
+    Links, ListNear, Near, Nearness, TreeNear, lower_congestion, near_of,
+};
+use crate::mapping::{Budget, Objective};
 
 /// Lowers the load of the most loaded link; `None` without links. By task.
 pub(super) fn lower_links(

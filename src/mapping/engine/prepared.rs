@@ -1,8 +1,7 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
-use super::choose::choose_places;
-use crate::mapping::refinement::cost;
-use crate::mapping::work::{Csr, Lookup, Rng, Scale, TreePlaces, lookup, with_distance};
+use super::chosen_places::choose_places;
+use super::{Csr, Lookup, Rng, Scale, TreePlaces, cost, lookup, with_distance};
 use crate::mapping::{Objective, Problem};
 
 /// Problems above this size are renumbered for locality.

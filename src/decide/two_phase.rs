@@ -328,5 +328,5 @@ fn misfit() -> Error {
 }
 
 #[cfg(test)]
-#[path = "parts_tests.rs"]
+#[path = "two_phase_tests.rs"]
 mod tests;

@@ -2,9 +2,8 @@
 
 use super::{NONE, Seats};
 use crate::mapping::Budget;
-use crate::mapping::portfolio::{Prepared, with_near};
-use crate::mapping::refinement::{Near, Placement};
-use crate::mapping::work::Distance;
+use crate::mapping::engine::{Distance, Placement, Prepared};
+use crate::mapping::refinement::{Near, with_near};
 
 /// Every task on its previous slot where that is possible; the others where they are nearest to
 /// their partners. By task.

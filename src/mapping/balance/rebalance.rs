@@ -5,8 +5,10 @@
 //! whose slot is gone, and those that overload theirs now, put elsewhere; a local search that knows
 //! the price works on both.
 
-use super::improve::{Homes, NOWHERE, improve};
-use super::load::{Balanced, Judge, Loads, map_with_loads};
+use super::judge::Judge;
+use super::loads::Loads;
+use super::local_search::{Homes, NOWHERE, improve};
+use super::weighted_mapping::{Balanced, map_with_loads};
 use crate::error::Result;
 use crate::mapping::remap::check;
 use crate::mapping::{Budget, Mapper, Previous, ProblemBuilder, remap};

@@ -5,8 +5,8 @@
 //! and then the numbers of neighbours differ by few amounts: the strides of the grid and small
 //! multiples of them.
 
-use super::TaskGrid;
-use crate::mapping::work::Csr;
+use crate::mapping::TaskGrid;
+use crate::mapping::engine::Csr;
 
 /// A stencil has no more different steps than this.
 const STEPS: usize = 96;
@@ -75,7 +75,7 @@ pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::work::Scale;
+    use crate::mapping::engine::Scale;
     use crate::matrix::{Graph, synthetic::pattern};
 
     fn found(graph: &Graph) -> Option<(Vec<usize>, Vec<bool>)> {

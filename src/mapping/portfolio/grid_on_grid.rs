@@ -1,7 +1,6 @@
 //! Grids of tasks on machines that are grids, or on allocations that are boxes of one.
 
-use super::Prepared;
-use super::symmetry::align_grid;
+use crate::mapping::engine::{Prepared, align_grid};
 use crate::mapping::geometric::{GridShape, place_on_grid};
 use crate::topology::Grid;
 

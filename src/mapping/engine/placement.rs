@@ -1,6 +1,6 @@
 //! Who sits where, and what a swap would change.
 
-use crate::mapping::work::{Csr, Distance};
+use super::{Csr, Distance};
 
 /// No task on this place.
 pub(crate) const EMPTY: u32 = u32::MAX;

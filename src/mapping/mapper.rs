@@ -1,0 +1,22 @@
+//! What every mapping algorithm is.
+
+use super::{Budget, Outcome, Problem};
+use crate::error::Result;
+
+/// A mapping algorithm.
+///
+/// Deterministic for a given problem (its seed included) as long as the budget's time limit is not
+/// hit. The answer uses only allowed places, each at most once, and honours fixed tasks.
+pub trait Mapper: Send + Sync {
+    /// Name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Where the algorithm comes from: paper and section.
+    fn source(&self) -> &'static str;
+
+    /// Maps every task to a place.
+    ///
+    /// Errors: [`crate::ErrorKind::Infeasible`] if the algorithm does not apply to this problem
+    /// (a tree algorithm on a torus); the message says to what it applies.
+    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome>;
+}
