@@ -17,6 +17,8 @@ pub struct Prototype {
     pub parameters: Vec<Parameter>,
     /// Version of the standard that has it, or when it was removed.
     pub since: String,
+    /// Where it stands in `prototypes.tsv`.
+    pub line: usize,
 }
 
 impl Prototype {
@@ -40,7 +42,11 @@ pub fn parse(text: &str) -> Result<Prototypes, String> {
         let (Some(name), Some(parameters), Some(since)) =
             (fields.next(), fields.next(), fields.next())
         else {
-            return Err(format!("prototypes.tsv:{}: three fields expected", number + 1));
+            return Err(format!(
+                "wrappers/prototypes.tsv:{}: three fields with tabs between them are expected: name, parameters, \
+                 version of the standard",
+                number + 1
+            ));
         };
         let parameters = match parameters {
             "void" => Vec::new(),
@@ -48,9 +54,10 @@ pub fn parse(text: &str) -> Result<Prototypes, String> {
                 .split(',')
                 .map(parameter)
                 .collect::<Result<_, _>>()
-                .map_err(|e| format!("prototypes.tsv:{}: {e}", number + 1))?,
+                .map_err(|e| format!("wrappers/prototypes.tsv:{}: {e}", number + 1))?,
         };
-        let prototype = Prototype { name: name.into(), parameters, since: since.into() };
+        let prototype =
+            Prototype { name: name.into(), parameters, since: since.into(), line: number + 1 };
         all.insert(name.into(), prototype);
     }
     Ok(all)
@@ -67,7 +74,7 @@ fn parameter(text: &str) -> Result<Parameter, String> {
     };
     let start = text
         .rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .ok_or_else(|| format!("no parameter name in `{text}`"))?
+        .ok_or_else(|| format!("`{text}` is no type and a name"))?
         + 1;
     Ok(Parameter {
         c_type: text[..start].trim().replace(" *", "*"),

@@ -1,7 +1,7 @@
 //! The calls table: what the library does at each MPI call.
 
 use crate::prototype::{Prototype, Prototypes};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is done at a call before it is passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,35 +62,45 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
         table.left.contains(name) || table.calls.iter().any(|c| c.prototype.name == name)
     };
     match prototypes.keys().find(|name| !known(name)) {
-        Some(name) => Err(format!("calls.tbl does not say what is done at {name}")),
+        Some(name) => Err(format!(
+            "wrappers/prototypes.tsv:{}: no line of wrappers/calls.tbl says what is done at {name}: add one, or \
+             add the name behind the `~REASON` for which it is left alone",
+            prototypes[name].line
+        )),
         None => Ok(table),
     }
 }
 
 fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
     let mut table = Table::default();
-    let mut timed = BTreeSet::new();
+    let mut timed = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
         }
-        let fail = |what: &str| format!("calls.tbl:{}: {what}", number + 1);
-        let (name, action) =
-            line.split_once(char::is_whitespace).ok_or_else(|| fail("no action"))?;
+        let fail = |what: &str| format!("wrappers/calls.tbl:{}: {what}", number + 1);
+        let (name, action) = line.split_once(char::is_whitespace).ok_or_else(|| {
+            fail("no action behind the name; write one of those that the head of the file lists")
+        })?;
         let fresh = |table: &Table, name: &str| {
             if table.left.contains(name) || table.calls.iter().any(|c| c.prototype.name == name) {
-                return Err(fail(&format!("{name} stands here twice")));
+                return Err(fail(&format!("{name} stands here twice; remove one of the lines")));
             }
-            prototypes.get(name).ok_or_else(|| fail(&format!("no prototype of {name}")))
+            prototypes.get(name).ok_or_else(|| {
+                fail(&format!("no prototype of {name}; add it to wrappers/prototypes.tsv"))
+            })
         };
         if name == "@timed" {
-            timed.extend(action.split_whitespace());
+            timed.extend(action.split_whitespace().map(|name| (name, number + 1)));
             continue;
         }
         if let Some(reason) = name.strip_prefix('~') {
             if !REASONS.contains(&reason) {
-                return Err(fail(&format!("no reason {reason}; there are: {REASONS:?}")));
+                return Err(fail(&format!(
+                    "no reason {reason}; write one of {}",
+                    REASONS.join(", ")
+                )));
             }
             for name in action.split_whitespace() {
                 fresh(&table, name)?;
@@ -115,7 +125,7 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
             table.calls.push(Call { prototype: twin.clone(), action, timed });
         }
     }
-    for name in timed {
+    for (name, line) in timed {
         let is =
             |c: &Call| c.prototype.name.strip_suffix("_c").unwrap_or(&c.prototype.name) == name;
         let mut found = false;
@@ -123,7 +133,10 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
             (call.timed, found) = (true, true);
         }
         if !found {
-            return Err(format!("calls.tbl: no entry of {name}, which is to be timed"));
+            return Err(format!(
+                "wrappers/calls.tbl:{line}: no entry of {name}, which is to be timed; give it a line of its own: \
+                 {name} timed"
+            ));
         }
     }
     Ok(table)
@@ -149,7 +162,9 @@ fn parse_action(text: &str) -> Result<Action, String> {
         None => (false, text),
     };
     let inner = text.strip_suffix(')').and_then(|t| t.split_once('('));
-    let (recorder, arguments) = inner.ok_or_else(|| format!("odd action `{text}`"))?;
+    let (recorder, arguments) = inner.ok_or_else(|| {
+        format!("no action is spelled `{text}`; the head of the file lists what can be written")
+    })?;
     Ok(Action::Record {
         recorder: recorder.trim().to_string(),
         arguments: arguments.split(',').map(|a| a.trim().to_string()).collect(),
@@ -161,11 +176,14 @@ fn check(prototype: &Prototype, action: &Action) -> Result<(), String> {
     if let Action::Record { arguments, at_start, .. } = action {
         for argument in arguments {
             if !prototype.parameters.iter().any(|p| p.name == *argument) {
-                return Err(format!("{} has no parameter {argument}", prototype.name));
+                return Err(format!(
+                    "{} has no parameter {argument}; those of wrappers/prototypes.tsv:{} can be named",
+                    prototype.name, prototype.line
+                ));
             }
         }
         if *at_start && !prototype.parameters.iter().any(|p| p.name == "request") {
-            return Err(format!("{} makes no request to start", prototype.name));
+            return Err(format!("{} makes no request to start; remove `start`", prototype.name));
         }
     }
     Ok(())

@@ -251,7 +251,7 @@ pub const fn fortran_large(binding: usize, number: usize) -> usize {
 
 pub(crate) use entry_points;
 
-include!("generated/entries.rs");
+include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
 /// Saves every register that may carry an argument, asks [`resolve`], restores them, jumps on.
 #[unsafe(naked)]

@@ -1,6 +1,9 @@
 //! Generated code: the wrappers, and the number of each entry point by name.
 
-pub mod wrappers;
+/// What each entry point does.
+pub mod wrappers {
+    include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
+}
 
 /// Numbers of the entry points that hand-written code refers to.
 pub mod index {
