@@ -74,7 +74,7 @@ macro_rules! fast_send {
                 cells = const std::mem::offset_of!($crate::record::thread::Thread, cells),
                 datatype = const std::mem::offset_of!($crate::record::thread::Thread, datatype),
                 datatype_size = const std::mem::offset_of!($crate::record::thread::Thread, datatype_size),
-                outside = const $crate::record::communicators::OUTSIDE as i32,
+                outside = const $crate::record::communicator::OUTSIDE as i32,
                 next = sym $crate::entry::slots::NEXT,
                 index = const $index,
                 slow = sym $slow::<A>,
@@ -85,7 +85,7 @@ macro_rules! fast_send {
 pub(crate) use fast_send;
 
 const _: () = {
-    assert!(size_of::<crate::record::counters::Cell>() == 16, "`shl r10, 4` above");
-    assert!(std::mem::offset_of!(crate::record::counters::Cell, bytes) == 0);
-    assert!(std::mem::offset_of!(crate::record::counters::Cell, messages) == 8);
+    assert!(size_of::<crate::record::block::Cell>() == 16, "`shl r10, 4` above");
+    assert!(std::mem::offset_of!(crate::record::block::Cell, bytes) == 0);
+    assert!(std::mem::offset_of!(crate::record::block::Cell, messages) == 8);
 };

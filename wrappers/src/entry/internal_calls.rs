@@ -16,7 +16,7 @@
 use crate::entry::slots;
 use crate::entry::visible;
 use crate::mpi::library;
-use crate::record::thread;
+use crate::record::pause;
 use crate::sys::elf::{Object, Reference, for_each_object};
 use crate::sys::panic_barrier::guarded;
 use libc::c_void;
@@ -31,27 +31,14 @@ pub struct Inside(());
 impl Inside {
     /// From now on.
     pub fn enter() -> Inside {
-        let thread = thread::current();
-        let depth = thread.inside.load(Ordering::Relaxed);
-        thread.inside.store(depth + 1, Ordering::Relaxed);
-        if depth == 0 {
-            // What the fast paths look at goes, so that they need not ask for the depth.
-            thread.forget_communicator();
-            thread.held.store(thread.block.load(Ordering::Relaxed), Ordering::Relaxed);
-            thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
-        }
+        pause::begin();
         Inside(())
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        let thread = thread::current();
-        let depth = thread.inside.load(Ordering::Relaxed).saturating_sub(1);
-        thread.inside.store(depth, Ordering::Relaxed);
-        if depth == 0 {
-            thread.block.store(thread.held.load(Ordering::Relaxed), Ordering::Relaxed);
-            thread.held.store(std::ptr::null_mut(), Ordering::Relaxed);
+        if pause::end() {
             redirect();
         }
     }
@@ -163,7 +150,6 @@ fn has_bindings(object: &Object, handle: *mut c_void) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn only_romio_is_known_by_its_name() {
@@ -177,23 +163,5 @@ mod tests {
         ] {
             assert_eq!(is_romio(path), romio, "{path:?}");
         }
-    }
-
-    #[test]
-    fn nothing_is_counted_inside() {
-        let thread = thread::current();
-        let mark = AtomicU32::new(0);
-        let block: *mut crate::record::counters::Block = mark.as_ptr().cast();
-        thread.block.store(block, Ordering::Relaxed);
-        thread.comm.store(7, Ordering::Relaxed);
-        {
-            let _outer = Inside::enter();
-            let _inner = Inside::enter();
-            assert!(crate::record::counters::mine().is_none());
-            assert_eq!(thread.comm.load(Ordering::Relaxed), 0);
-        }
-        assert_eq!(thread.block.load(Ordering::Relaxed), block);
-        assert_eq!(thread.inside.load(Ordering::Relaxed), 0);
-        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }

@@ -22,8 +22,8 @@ use crate::job::start::{self, PATIENCE_AT_END};
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::config;
-use crate::mpi::library;
 use crate::mpi::pmpi::pmpi;
+use crate::mpi::version::version;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
@@ -108,7 +108,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     if job.comm.is_none() && private.rank == 0 {
         job.keeper = guarded(|| {
             let settings = &config::settings().0;
-            Some(plan::late_keeper(settings, private.size, &library::version::<A>()))
+            Some(plan::late_keeper(settings, private.size, &version::<A>()))
         });
     }
 
@@ -116,7 +116,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     let rows: Rows = guarded(|| {
         counters::for_each_block(|block| {
             communicators::for_each(|communicator| {
-                record::collective::fold::<A>(block, communicator)
+                record::expansion::fold::<A>(block, communicator)
             });
         });
         Some((Kind::ALL.map(counters::row), counters::fetched()))

@@ -25,6 +25,7 @@ use crate::mpi::backoff;
 use crate::mpi::config;
 use crate::mpi::library;
 use crate::mpi::pmpi::pmpi;
+use crate::mpi::version::version;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
@@ -330,7 +331,7 @@ fn planned<A: Abi>(settings: &Settings, size: usize, alike: plan::Alike) -> (Pla
              library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
         ));
     }
-    plan::make(settings, size, &library::version::<A>(), alike)
+    plan::make(settings, size, &version::<A>(), alike)
 }
 
 /// Whether another MPI program started this one (MPI_Comm_spawn).

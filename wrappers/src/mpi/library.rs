@@ -7,8 +7,6 @@
 //! Data symbols (Open MPI's predefined handles) are looked up in the default scope first: an
 //! executable may hold the only valid copy of them (copy relocation).
 
-use crate::mpi::abi::Abi;
-use crate::mpi::pmpi::pmpi;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -142,20 +140,6 @@ fn is_mpich(library: &Library) -> bool {
         return false;
     }
     ["MPICH", "MVAPICH", "INTEL(R) MPI", "CRAY", "PARASTATION"].iter().any(|n| text.contains(n))
-}
-
-/// First line of the MPI library's own description. MPI is initialised.
-pub fn version<A: Abi>() -> String {
-    let mut text = vec![0u8; 16384];
-    let mut length = 0;
-    // SAFETY: larger than MPI_MAX_LIBRARY_VERSION_STRING of every ABI (8192 is the largest).
-    let code = unsafe {
-        pmpi::<A>().get_library_version(text.as_mut_ptr().cast::<c_char>(), &raw mut length)
-    };
-    let end = usize::try_from(length).unwrap_or(0).min(text.len());
-    let text = String::from_utf8_lossy(&text[..if code == 0 { end } else { 0 }]).into_owned();
-    let line = text.lines().next().unwrap_or_default().trim_end_matches('\0');
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// True if both addresses lie in the same mapped object.

@@ -6,3 +6,4 @@ pub mod backoff;
 pub mod config;
 pub mod library;
 pub mod pmpi;
+pub mod version;

@@ -1,20 +1,21 @@
-//! Collective calls as messages: what `uniform` counted is expanded when the communicator is freed or
-//! the job ends; calls with counts per peer (v and w forms) are expanded at once.
+//! Collective calls with counts per peer (v and w forms): expanded into messages at once. Those in which
+//! every block has the same size are in [`uniform`](super::uniform).
 
 use crate::comm::world;
-use crate::mpi::abi::{Abi, Handle};
-use crate::mpi::pmpi::pmpi;
-use crate::record::communicators::{self, Communicator};
-use crate::record::counters::{self, Block};
+use crate::mpi::abi::Abi;
+use crate::record::block::Block;
+use crate::record::communicator::Communicator;
+use crate::record::communicators;
+use crate::record::counters;
 use crate::record::datatypes;
+use crate::record::expansion::{commutes, expand};
 use crate::record::persistent::{Plan, Step};
 use crate::record::thread;
 use crate::record::{Counts, Types};
-use crate::spill::calls::CollectiveKey;
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
-use rw::matrix::collectives::{self, Call, InterRoot, Model, Operation};
+use rw::matrix::collectives::{Call, Operation};
 
 /// Where a recorded call goes.
 pub enum Out<'p> {
@@ -24,113 +25,16 @@ pub enum Out<'p> {
     Later(&'p mut Plan),
 }
 
-/// What `block` counted on `communicator` and was not folded in yet, as `(task, bytes)`. Calls no MPI.
-pub fn pending<A: Abi>(
-    block: &'static Block,
-    communicator: &Communicator,
-    visit: &mut dyn FnMut(u32, u64),
-) {
-    let counted = block.collectives.lock().of(communicator.number);
-    for (key, times) in counted {
-        let Some(call) = call_of(communicator, &key) else { continue };
-        sends::<A>(communicator, &call, key.root as c_int, None, &mut |rank, bytes, _| {
-            visit(communicator.known_task(rank), bytes.saturating_mul(times));
-        });
+impl Out<'_> {
+    /// Counts messages to a task in `block`, or plans them.
+    pub fn add(&mut self, block: &Block, task: u32, bytes: u64, messages: u64) {
+        match self {
+            Out::Now(_) => block.add(Kind::Collective, task, bytes, messages),
+            Out::Later(plan) => {
+                plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
+            }
+        }
     }
-}
-
-/// The call that a way of calling stands for.
-fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
-    Some(Call {
-        operation: *Operation::ALL.get(key.operation as usize)?,
-        size: communicator.local_size,
-        rank: communicator.rank,
-        root: key.root,
-        bytes: key.bytes,
-        element: key.element,
-        commutative: key.commutative,
-        nonblocking: key.nonblocking,
-    })
-}
-
-/// Expands what `block` counted on `communicator` and forgets it.
-pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
-    block.forget_current_collective();
-    // Another thread's cells are its own to write: what it counted is added to the caller's.
-    let Some(adder) = counters::mine_for_sums() else { return };
-    let counted = block.collectives.lock().of(communicator.number);
-    if counted.is_empty() {
-        return;
-    }
-    crate::spill::folding(communicator.number);
-    for (key, times) in counted {
-        let Some(call) = call_of(communicator, &key) else { continue };
-        expand::<A>(communicator, &call, key.root as c_int, None, &mut |task, bytes, messages| {
-            adder.add(
-                Kind::Collective,
-                task,
-                bytes.saturating_mul(times),
-                messages.saturating_mul(times),
-            );
-        });
-    }
-    block.collectives.lock().forget(communicator.number);
-    crate::spill::folding(0);
-}
-
-/// The messages of one call, as `(task, bytes, messages)`.
-pub fn expand<A: Abi>(
-    communicator: &Communicator,
-    call: &Call,
-    root: c_int,
-    blocks: Option<&collectives::Blocks>,
-    visit: &mut dyn FnMut(u32, u64, u64),
-) {
-    sends::<A>(communicator, call, root, blocks, &mut |rank, bytes, messages| {
-        visit(communicator.task::<A>(rank), bytes, messages);
-    });
-}
-
-/// The messages of one call, as `(rank, bytes, messages)`.
-pub fn sends<A: Abi>(
-    communicator: &Communicator,
-    call: &Call,
-    root: c_int,
-    blocks: Option<&collectives::Blocks>,
-    visit: &mut dyn FnMut(u32, u64, u64),
-) {
-    let own = call.bytes;
-    let equal = move |_| own;
-    let blocks = blocks.unwrap_or(&equal);
-    if communicator.inter {
-        let root = if !call.operation.is_rooted() {
-            InterRoot::Nobody
-        } else if root == A::ROOT {
-            InterRoot::Myself
-        } else if root < 0 {
-            InterRoot::OwnGroup
-        } else {
-            InterRoot::Remote(root as u32)
-        };
-        collectives::sends_inter(call, root, communicator.size(), blocks, visit);
-    } else {
-        collectives::sends_blocks(model::<A>(), call, blocks, visit);
-    }
-}
-
-fn model<A: Abi>() -> Model {
-    crate::mpi::config::model()
-}
-
-pub fn commutes<A: Abi>(op: A::Op) -> bool {
-    let mut flag = 1;
-    // The call that follows reports it; asked here, MPI would raise the error on the world instead.
-    if op.bits() == 0 || op == A::op_null() {
-        return true;
-    }
-    // SAFETY: the operation is one that the program passes to MPI right now.
-    let code = unsafe { pmpi::<A>().op_commutative(op, &raw mut flag) };
-    code != 0 || flag != 0
 }
 
 /// A collective with a size per peer: expanded at once.
@@ -145,34 +49,23 @@ fn with_blocks<A: Abi>(
     op: Option<A::Op>,
 ) -> A::Comm {
     guarded(|| {
-        let (_, communicator) = communicators::enter::<A>(comm)?;
-        let call = Call {
-            operation,
-            size: communicator.local_size,
-            rank: communicator.rank,
-            root: root as u32,
-            bytes: own(communicator),
-            element: u32::try_from(element).unwrap_or(0),
-            commutative: op.is_none_or(commutes::<A>),
-            nonblocking: !matches!(out, Out::Now(false)),
-        };
-        let counters = counters::mine()?;
-        expand::<A>(
-            communicator,
-            &call,
-            root,
-            Some(block),
-            &mut |task, bytes, messages| match &out {
-                Out::Now(_) => counters.add(Kind::Collective, task, bytes, messages),
-                Out::Later(_) => {}
-            },
-        );
-        if let Out::Later(plan) = out {
+        communicators::with::<A, ()>(comm, |_, communicator| {
+            let call = Call {
+                operation,
+                size: communicator.local_size,
+                rank: communicator.rank,
+                root: root as u32,
+                bytes: own(communicator),
+                element: u32::try_from(element).unwrap_or(0),
+                commutative: op.is_none_or(commutes::<A>),
+                nonblocking: !matches!(out, Out::Now(false)),
+            };
+            let (counters, mut out) = (counters::mine()?, out);
             expand::<A>(communicator, &call, root, Some(block), &mut |task, bytes, messages| {
-                plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
+                out.add(counters, task, bytes, messages);
             });
-        }
-        Some(())
+            Some(())
+        })
     });
     world::effective::<A>(comm)
 }
@@ -217,8 +110,10 @@ pub unsafe fn scatterv<A: Abi, C: Counts>(
 ) -> A::Comm {
     let mut rooted = false;
     guarded(|| {
-        rooted = is_root::<A>(communicators::enter::<A>(comm)?.1, root);
-        Some(())
+        communicators::with::<A, ()>(comm, |_, communicator| {
+            rooted = is_root::<A>(communicator, root);
+            Some(())
+        })
     });
     if !rooted {
         // Only the root sends, and only its counts are significant.

@@ -1,205 +1,37 @@
-//! Communicators in use: which task stands behind each of their ranks.
+//! Communicators in use, by their handles.
 //!
 //! An entry is made when a communicator is first recorded on, and goes when the communicator does:
-//! an attribute with a delete callback tells, whichever language or path it is freed by. Ranks are
-//! translated when first addressed, because some MPIs take time quadratic in the group's size to
-//! translate all of them.
+//! an attribute with a delete callback tells, whichever language or path it is freed by.
+//!
+//! The table owns the entries. Threads keep the address of the one that they used last; it is cleared
+//! in all of them before an entry is dropped ([`forget_handle`]).
 
-use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::counters::{self, Block};
+use crate::record::block::Block;
+use crate::record::communicator::Communicator;
+use crate::record::counters;
+use crate::record::datatypes;
 use crate::record::epoch_sums::Moves;
+use crate::record::expansion;
 use crate::record::thread::{self, Thread};
-use crate::spill::{self, Region};
+use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use parking_lot::{Mutex, RwLock};
 use rw::matrix::Kind;
-use rw::store::spill::layout::{self, Head};
 use std::collections::HashMap;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
-/// In a table of tasks: this rank was not translated yet.
-pub const UNKNOWN: u32 = u32::MAX;
-/// In a table of tasks: this rank is no task of the job's own world.
-pub const OUTSIDE: u32 = u32::MAX - 1;
-/// Groups up to this size are translated at once.
-const TRANSLATE_ALL: usize = 512;
+/// Entries by the bits of their handles; `None` while nothing is recorded.
+type Table = Option<HashMap<u64, Arc<Communicator>>>;
 
-/// A communicator that traffic was recorded on.
-#[derive(Debug)]
-pub struct Communicator {
-    /// Unique in this process; handles are reused, numbers are not.
-    pub number: u64,
-    /// Handle to use in calls.
-    effective: u64,
-    /// The calling process's rank in its own group.
-    pub rank: u32,
-    /// Size of its own group.
-    pub local_size: u32,
-    /// True for an intercommunicator.
-    pub inter: bool,
-    /// Task of each rank that can be addressed: the group, or the remote group.
-    tasks: Box<[AtomicU32]>,
-    /// Ranks that neighbourhood collectives send to, asked for once.
-    neighbours: OnceLock<Vec<c_int>>,
-    /// Rank r is task r: no table is needed to tell the tasks.
-    identity: bool,
-    /// The same table in the spill memory, from the first collective call on.
-    spilled: OnceLock<Option<Region>>,
-}
-
-impl Drop for Communicator {
-    fn drop(&mut self) {
-        if let Some(Some(region)) = self.spilled.take() {
-            spill::release(region);
-        }
-    }
-}
-
-/// Pointers to entries live in thread caches; they are dropped only by [`forget`].
-struct Entry(*mut Communicator);
-// SAFETY: the entry is only read through shared references; its fields are Sync.
-unsafe impl Send for Entry {}
-// SAFETY: as above.
-unsafe impl Sync for Entry {}
-
-static TABLE: RwLock<Option<HashMap<u64, Entry>>> = RwLock::new(None);
+static TABLE: RwLock<Table> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
-static NUMBER: AtomicU64 = AtomicU64::new(1);
 /// Counts that move from communicators into the rows of the matrix.
 pub static MOVES: Moves = Moves::new();
-
-impl Communicator {
-    /// Number of ranks that can be addressed.
-    pub fn size(&self) -> u32 {
-        self.tasks.len() as u32
-    }
-
-    /// Task behind an addressable rank, or [`OUTSIDE`].
-    pub fn task<A: Abi>(&self, rank: u32) -> u32 {
-        let Some(slot) = self.tasks.get(rank as usize) else { return OUTSIDE };
-        let known = slot.load(Ordering::Relaxed);
-        if known != UNKNOWN {
-            return known;
-        }
-        self.translate::<A>(&[rank as c_int]);
-        match slot.load(Ordering::Relaxed) {
-            UNKNOWN => OUTSIDE,
-            task => task,
-        }
-    }
-
-    /// The same without a call to MPI: [`OUTSIDE`] if it is not known yet.
-    pub fn known_task(&self, rank: u32) -> u32 {
-        match self.tasks.get(rank as usize).map(|slot| slot.load(Ordering::Relaxed)) {
-            Some(task) if task != UNKNOWN => task,
-            _ => OUTSIDE,
-        }
-    }
-
-    /// Translates ranks to tasks and keeps the answers.
-    fn translate<A: Abi>(&self, ranks: &[c_int]) {
-        let comm = A::Comm::from_bits(self.effective);
-        let mut group = A::Group::from_bits(0);
-        let mut tasks = A::Group::from_bits(0);
-        let mut answers = vec![A::UNDEFINED; ranks.len()];
-        // SAFETY: the communicator is alive: the program is using it in this very call, or it is
-        // being freed and its delete callback runs. Groups are freed again.
-        unsafe {
-            let mpi = pmpi::<A>();
-            let code = if self.inter {
-                mpi.comm_remote_group(comm, &raw mut group)
-            } else {
-                mpi.comm_group(comm, &raw mut group)
-            };
-            if code != 0 {
-                return;
-            }
-            if mpi.comm_group(world::tasks::<A>(), &raw mut tasks) == 0 {
-                let _ = mpi.group_translate_ranks(
-                    group,
-                    ranks.len() as c_int,
-                    ranks.as_ptr(),
-                    tasks,
-                    answers.as_mut_ptr(),
-                );
-                let _ = mpi.group_free(&raw mut tasks);
-            }
-            let _ = mpi.group_free(&raw mut group);
-        }
-        for (&rank, &task) in ranks.iter().zip(&answers) {
-            let task = if task < 0 { OUTSIDE } else { task as u32 };
-            if let Some(slot) = self.tasks.get(rank as usize) {
-                slot.store(task, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Finds out who stands behind the ranks that `visit_ranks` names, those that a collective call
-    /// sends to, and writes it into the spill file.
-    pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
-        let table =
-            if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
-        if self.identity {
-            return;
-        }
-        let mut ranks = Vec::new();
-        visit_ranks(&mut |rank| ranks.push(rank));
-        ranks.sort_unstable();
-        ranks.dedup();
-        let unknown: Vec<c_int> = ranks
-            .iter()
-            .filter(|&&r| {
-                self.tasks.get(r as usize).is_some_and(|t| t.load(Ordering::Relaxed) == UNKNOWN)
-            })
-            .map(|&r| r as c_int)
-            .collect();
-        if !unknown.is_empty() {
-            self.translate::<A>(&unknown);
-        }
-        let Some(table) = table else { return };
-        for rank in ranks {
-            if let Some(task) = self.tasks.get(rank as usize) {
-                // SAFETY: the table in the region has as many elements of four bytes.
-                let place = unsafe { &*(table.body() as *const AtomicU32).add(rank as usize) };
-                place.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// A region that describes this communicator, with the tasks that are known.
-    fn table(&self) -> Option<Region> {
-        let flags = [(self.inter, layout::INTER), (self.identity, layout::IDENTITY)];
-        let flags = flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1);
-        let head = Head {
-            tag: layout::tag::COMMUNICATOR,
-            number: self.number,
-            shape: [self.rank, self.local_size, self.size(), flags],
-            ..Head::default()
-        };
-        let count = if self.identity { 0 } else { self.tasks.len() };
-        spill::allocate(head, count, 4, |body| {
-            for (i, task) in self.tasks.iter().take(count).enumerate() {
-                // SAFETY: a new region with `count` elements of four bytes.
-                unsafe { *(body as *mut u32).add(i) = task.load(Ordering::Relaxed) };
-            }
-        })
-    }
-
-    /// Ranks that a neighbourhood collective on this communicator sends to, in order;
-    /// MPI_PROC_NULL stays.
-    pub fn neighbours<A: Abi>(&self) -> &[c_int] {
-        self.neighbours.get_or_init(|| {
-            crate::comm::neighbours::destinations::<A>(
-                A::Comm::from_bits(self.effective),
-                self.rank,
-            )
-        })
-    }
-}
 
 /// Makes the keyval whose delete callback tells that a communicator is gone.
 pub fn start<A: Abi>() {
@@ -226,8 +58,7 @@ unsafe extern "C" fn deleted<A: Abi>(
 /// Drops the entry with this number, after folding in what was recorded on it.
 fn forget<A: Abi>(number: u64) {
     let bits = TABLE.read().as_ref().and_then(|table| {
-        // SAFETY: entries in the table are valid until removed, and the lock is held.
-        table.iter().find(|(_, e)| unsafe { (*e.0).number == number }).map(|(&bits, _)| bits)
+        table.iter().find(|(_, entry)| entry.number == number).map(|(&bits, _)| bits)
     });
     if let Some(bits) = bits {
         forget_handle::<A>(bits);
@@ -239,15 +70,9 @@ fn forget<A: Abi>(number: u64) {
 fn forget_handle<A: Abi>(bits: u64) {
     let moving = MOVES.begin();
     let entry = TABLE.write().as_mut().and_then(|table| table.remove(&bits));
-    let Some(entry) = entry else { return };
+    let Some(communicator) = entry else { return };
     counters::for_each_thread(|thread| drop_caches(thread, bits));
-    // SAFETY: the pointer came from Box::into_raw in `add`, was just taken out of the table, and no
-    // thread caches it any more. A thread cannot be using it: the standard forbids using a
-    // communicator while it is being freed.
-    let communicator = unsafe { Box::from_raw(entry.0) };
-    counters::for_each_block(|block| {
-        crate::record::collective::fold::<A>(block, &communicator);
-    });
+    counters::for_each_block(|block| expansion::fold::<A>(block, &communicator));
     drop(moving);
 }
 
@@ -265,7 +90,7 @@ impl Leaving {
         let bits = comm.bits();
         if comm != A::comm_world() {
             LEAVING.lock().push(bits);
-            crate::sys::panic_barrier::guarded(|| {
+            guarded(|| {
                 forget_handle::<A>(bits);
                 Some(())
             });
@@ -300,7 +125,7 @@ pub fn forget_reductions() {
 pub fn drop_all_caches() {
     counters::for_each_thread(|thread| {
         thread.forget_communicator();
-        crate::record::datatypes::drop_all(thread);
+        datatypes::drop_all(thread);
         thread.win.store(0, Ordering::Relaxed);
     });
 }
@@ -309,11 +134,10 @@ pub fn drop_all_caches() {
 ///
 /// To be called where no other thread frees communicators: at the end of the job.
 pub fn for_each(mut visit: impl FnMut(&Communicator)) {
-    let entries: Vec<*mut Communicator> =
-        TABLE.read().as_ref().map(|t| t.values().map(|e| e.0).collect()).unwrap_or_default();
+    let entries: Vec<Arc<Communicator>> =
+        TABLE.read().iter().flat_map(HashMap::values).cloned().collect();
     for entry in entries {
-        // SAFETY: an entry of the table; see above for why it is not dropped meanwhile.
-        visit(unsafe { &*entry });
+        visit(&entry);
     }
 }
 
@@ -321,123 +145,96 @@ pub fn for_each(mut visit: impl FnMut(&Communicator)) {
 pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
     let table = TABLE.read();
     for entry in table.iter().flat_map(HashMap::values) {
-        // SAFETY: entries in the table are valid until removed, and the lock is held.
-        visit(unsafe { &*entry.0 });
+        visit(entry);
     }
 }
 
 /// Whether neighbourhood collectives were recorded on a communicator. No call to MPI.
 pub fn has_neighbours(bits: u64) -> bool {
     let table = TABLE.read();
-    let entry = table.as_ref().and_then(|table| table.get(&bits));
-    // SAFETY: entries in the table are valid until removed, and the lock is held.
-    entry.is_some_and(|entry| unsafe { (*entry.0).neighbours.get().is_some() })
+    table.as_ref().and_then(|table| table.get(&bits)).is_some_and(|entry| entry.has_neighbours())
 }
 
-/// Makes `comm` the calling thread's current communicator; `None` while nothing is recorded, or
-/// when `comm` is no valid communicator.
+/// Makes `comm`, an argument of the call that this thread makes right now, the thread's current
+/// communicator and runs `work` with both. `None` while nothing is recorded, or when `comm` is no valid
+/// communicator.
+#[inline(always)]
+pub fn with<A: Abi, T>(
+    comm: A::Comm,
+    work: impl FnOnce(&'static Thread, &Communicator) -> Option<T>,
+) -> Option<T> {
+    let (thread, communicator) = enter::<A>(comm)?;
+    // SAFETY: the entry is in the table, or was when this thread kept its address, which is cleared
+    // before an entry is dropped. It is dropped only when its communicator is freed. The program uses
+    // the communicator in the very call that is being recorded, and the standard forbids freeing it
+    // in another thread meanwhile; `work` is this library's and frees none. The reference does not
+    // outlive `work`.
+    work(thread, unsafe { communicator.as_ref() })
+}
+
+/// Makes `comm` the calling thread's current communicator.
 #[cold]
 #[inline(never)]
-pub fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, &'static Communicator)> {
+fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, NonNull<Communicator>)> {
     let thread = thread::current();
     if thread.comm.load(Ordering::Relaxed) == comm.bits() {
         let known = thread.communicator.load(Ordering::Relaxed);
-        // SAFETY: cached pointers are cleared before their entry is dropped.
-        return Some((thread, unsafe { &*known }));
+        return Some((thread, NonNull::new(known)?));
     }
     let block: &Block = counters::mine()?;
-    let communicator = find::<A>(comm)?;
-    thread.effective.store(communicator.effective, Ordering::Relaxed);
+    let found = find::<A>(comm)?;
+    // SAFETY: an entry of the table that was just found or made there; see `with` for why it is not
+    // dropped before this call of the program is over.
+    let communicator = unsafe { found.as_ref() };
+    thread.effective.store(communicator.effective(), Ordering::Relaxed);
     thread.size.store(communicator.size(), Ordering::Relaxed);
-    thread.tasks.store(communicator.tasks.as_ptr().cast_mut(), Ordering::Relaxed);
+    thread.tasks.store(communicator.tasks(), Ordering::Relaxed);
     if let Some(row) = block.row(Kind::PointToPoint) {
         thread.cells.store(row.as_ptr().cast_mut(), Ordering::Relaxed);
     }
-    thread.communicator.store(std::ptr::from_ref(communicator).cast_mut(), Ordering::Relaxed);
+    thread.communicator.store(found.as_ptr(), Ordering::Relaxed);
     thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     thread.comm.store(comm.bits(), Ordering::Relaxed);
-    Some((thread, communicator))
+    Some((thread, found))
 }
 
-fn find<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
-    let bits = comm.bits();
-    let known = TABLE.read().as_ref()?.get(&bits).map(|e| e.0);
-    if let Some(known) = known {
-        // SAFETY: see `Entry`; the program is using the communicator, so it is not being freed.
-        return Some(unsafe { &*known });
-    }
-    add::<A>(comm)
+/// Address of an entry of the table.
+fn address(entry: &Arc<Communicator>) -> NonNull<Communicator> {
+    NonNull::from(entry.as_ref())
 }
 
-fn add<A: Abi>(comm: A::Comm) -> Option<&'static Communicator> {
+fn find<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
+    let known = TABLE.read().as_ref()?.get(&comm.bits()).map(address);
+    known.or_else(|| add::<A>(comm))
+}
+
+fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
     if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&comm.bits()) {
         return None;
     }
-    let effective = world::effective::<A>(comm);
-    let mpi = pmpi::<A>();
-    let (mut rank, mut local, mut remote, mut inter) = (0, 0, 0, 0);
-    // SAFETY: the handle is one that the program passes to MPI right now. An invalid one would be
-    // reported by the call that follows; here the error handler of the true world could be called
-    // for it, as it would be by that call.
-    unsafe {
-        if mpi.comm_test_inter(effective, &raw mut inter) != 0
-            || mpi.comm_rank(effective, &raw mut rank) != 0
-            || mpi.comm_size(effective, &raw mut local) != 0
-            || (inter != 0 && mpi.comm_remote_size(effective, &raw mut remote) != 0)
-        {
-            return None;
-        }
-    }
-    let size = if inter != 0 { remote } else { local } as usize;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let identity = comm == A::comm_world();
-    let communicator = Box::into_raw(Box::new(Communicator {
-        number,
-        effective: effective.bits(),
-        rank: rank as u32,
-        local_size: local as u32,
-        inter: inter != 0,
-        tasks: (0..size)
-            .map(|r| AtomicU32::new(if identity { r as u32 } else { UNKNOWN }))
-            .collect(),
-        neighbours: OnceLock::new(),
-        identity,
-        spilled: OnceLock::new(),
-    }));
-    // SAFETY: just made; it is dropped only by `forget`.
-    let reference: &'static Communicator = unsafe { &*communicator };
-    if !identity && size <= TRANSLATE_ALL {
-        let ranks: Vec<c_int> = (0..size as c_int).collect();
-        reference.translate::<A>(&ranks);
-    }
-    {
+    let made = Arc::new(Communicator::of::<A>(comm)?);
+    let (number, effective, is_world) = (made.number, made.effective(), made.is_world());
+    let found = {
         let mut table = TABLE.write();
-        let Some(table) = table.as_mut() else {
-            // SAFETY: made above and not shared yet.
-            drop(unsafe { Box::from_raw(communicator) });
-            return None;
-        };
+        let table = table.as_mut()?;
         if let Some(other) = table.get(&comm.bits()) {
             // Another thread was faster.
-            // SAFETY: made above and not shared yet.
-            drop(unsafe { Box::from_raw(communicator) });
-            // SAFETY: entries in the table are valid; see above.
-            return Some(unsafe { &*other.0 });
+            return Some(address(other));
         }
-        table.insert(comm.bits(), Entry(communicator));
-    }
+        address(table.entry(comm.bits()).or_insert(made))
+    };
     // The world lives until the end; everything else tells when it goes. MPI is not called with the
     // table locked: it may call back.
-    if !identity {
-        let keyval = KEYVAL.load(Ordering::Acquire);
+    if !is_world {
+        let (effective, keyval) = (A::Comm::from_bits(effective), KEYVAL.load(Ordering::Acquire));
         // SAFETY: keyval and communicator are valid; the value is a number, never dereferenced.
-        let code = unsafe { mpi.comm_set_attr(effective, keyval, number as *mut c_void) };
+        let code = unsafe { pmpi::<A>().comm_set_attr(effective, keyval, number as *mut c_void) };
         if code != 0 {
             forget::<A>(number);
             return None;
         }
     }
-    Some(reference)
+    Some(found)
 }
 
 /// The end of recording: entries are taken out of the table (their attributes outlive it).

@@ -5,16 +5,21 @@
 //! program passed). Hot path of a send: compare the communicator with the one used last, look its
 //! task up, add to two counters.
 
+pub mod block;
 pub mod collective;
+pub mod communicator;
 pub mod communicators;
 pub mod counters;
 pub mod datatypes;
 pub mod epoch_sums;
+pub mod expansion;
 pub mod neighbour;
 pub mod onesided;
+pub mod pause;
 pub mod persistent;
 pub mod thread;
 pub mod uniform;
+pub mod window;
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
@@ -44,7 +49,7 @@ pub unsafe fn send<A: Abi>(
         // SAFETY: the table of tasks has `size` entries and lives while it is cached.
         let task = unsafe { &*thread.tasks.load(Ordering::Relaxed).add(dest as usize) }
             .load(Ordering::Relaxed);
-        if task >= communicators::OUTSIDE
+        if task >= communicator::OUTSIDE
             || thread.datatype.load(Ordering::Relaxed) != datatype.bits()
         {
             return None;
@@ -68,13 +73,15 @@ pub unsafe fn send_slow<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     guarded(|| {
-        let (thread, communicator) = communicators::enter::<A>(comm)?;
-        if dest >= 0 && (dest as u32) < communicator.size() {
-            let task = communicator.task::<A>(dest as u32);
-            let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
-            counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
-        }
-        Some(())
+        communicators::with::<A, ()>(comm, |thread, communicator| {
+            if dest >= 0 && (dest as u32) < communicator.size() {
+                let task = communicator.task::<A>(dest as u32);
+                let size = datatypes::size::<A>(thread, datatype);
+                let bytes = (count.max(0) as u64).wrapping_mul(size);
+                counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
+            }
+            Some(())
+        })
     });
     world::effective::<A>(comm)
 }

@@ -6,31 +6,24 @@ use crate::record::collective::Out;
 use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
-use crate::record::persistent::Step;
 use crate::record::thread;
 use crate::record::{Counts, Types};
 use crate::sys::panic_barrier::guarded;
-use rw::matrix::Kind;
 
 /// Counts `bytes(k)` to the k-th neighbour; MPI_PROC_NULL neighbours get nothing.
 fn each<A: Abi>(out: Out, comm: A::Comm, bytes: impl Fn(u32) -> u64) -> A::Comm {
     guarded(|| {
-        let (_, communicator) = communicators::enter::<A>(comm)?;
-        let block = counters::mine()?;
-        let mut out = out;
-        for (k, &rank) in communicator.neighbours::<A>().iter().enumerate() {
-            if rank >= 0 {
-                let (task, bytes) = (communicator.task::<A>(rank as u32), bytes(k as u32));
-                match &mut out {
-                    Out::Now(_) => block.add(Kind::Collective, task, bytes, 1),
-                    Out::Later(plan) => {
-                        let kind = Kind::Collective;
-                        plan.steps.push(Step { kind, task, bytes, messages: 1 });
-                    }
+        communicators::with::<A, ()>(comm, |_, communicator| {
+            let block = counters::mine()?;
+            let mut out = out;
+            for (k, &rank) in communicator.neighbours::<A>().iter().enumerate() {
+                if rank >= 0 {
+                    let (task, bytes) = (communicator.task::<A>(rank as u32), bytes(k as u32));
+                    out.add(block, task, bytes, 1);
                 }
             }
-        }
-        Some(())
+            Some(())
+        })
     });
     world::effective::<A>(comm)
 }

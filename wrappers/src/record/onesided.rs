@@ -4,34 +4,25 @@
 //! which this process does not own. Such traffic is kept apart as "received from" and turned round
 //! when the rows are gathered.
 
-use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
 use crate::record::counters;
 use crate::record::datatypes;
 use crate::record::thread::{self, Thread};
+use crate::record::window::Window;
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use parking_lot::RwLock;
 use rw::matrix::Kind;
 use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// A window that was used: the task of each rank of its group.
-#[derive(Debug)]
-pub struct Window {
-    tasks: Box<[u32]>,
-}
+/// Windows in use by the bits of their handles; `None` while nothing is recorded.
+type Table = Option<HashMap<u64, Box<Window>>>;
 
-/// Pointers to windows live in thread caches; they are dropped only when the window is freed.
-struct Entry(*mut Window);
-// SAFETY: a window is only read through shared references.
-unsafe impl Send for Entry {}
-// SAFETY: as above.
-unsafe impl Sync for Entry {}
-
-static WINDOWS: RwLock<Option<HashMap<u64, Entry>>> = RwLock::new(None);
+static WINDOWS: RwLock<Table> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 
 /// Makes the keyval whose delete callback tells that a window is gone.
@@ -60,85 +51,57 @@ unsafe extern "C" fn deleted<A: Abi>(
                 thread.win.store(0, Ordering::Relaxed);
             }
         });
-        // SAFETY: made by Box::into_raw in `add`, just taken out of the table, and cached by no
-        // thread any more; the standard forbids using a window while it is being freed.
-        drop(unsafe { Box::from_raw(entry.0) });
+        // No thread has its address any more.
+        drop(entry);
     }
     0
 }
 
-/// The window's entry; no lock is taken while a thread stays with one window.
+/// Address of the window's entry; no lock is taken while a thread stays with one window.
 #[inline]
-fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<&'static Window> {
+fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
     if win.bits() == 0 {
         return None; // no window of any MPI, and what a thread without one has in its cache
     }
     if thread.win.load(Ordering::Relaxed) == win.bits() {
-        // SAFETY: cached pointers are cleared before their entry is dropped.
-        return Some(unsafe { &*thread.window.load(Ordering::Relaxed) });
+        return NonNull::new(thread.window.load(Ordering::Relaxed));
     }
-    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(|entry| entry.0);
+    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(address);
     let window = match known {
         Some(window) => window,
         None => add::<A>(win)?,
     };
-    thread.window.store(window, Ordering::Relaxed);
+    thread.window.store(window.as_ptr(), Ordering::Relaxed);
     thread.win.store(win.bits(), Ordering::Relaxed);
-    // SAFETY: an entry of the table; the program is using the window, so it is not being freed.
-    Some(unsafe { &*window })
+    Some(window)
 }
 
-/// Makes the entry of a window: the ranks of its group as tasks.
+/// Address of an entry of the table.
+fn address(entry: &Box<Window>) -> NonNull<Window> {
+    NonNull::from(entry.as_ref())
+}
+
+/// Makes the entry of a window.
 #[cold]
-fn add<A: Abi>(win: A::Win) -> Option<*mut Window> {
-    let mpi = pmpi::<A>();
-    let mut group = A::Group::from_bits(0);
-    let mut world_group = A::Group::from_bits(0);
-    let mut size = 0;
-    let mut tasks: Vec<c_int> = Vec::new();
-    // SAFETY: the program is using the window in this very call; both groups are freed.
-    unsafe {
-        if mpi.win_get_group(win, &raw mut group) != 0 {
-            return None;
-        }
-        let _ = mpi.group_size(group, &raw mut size);
-        let ranks: Vec<c_int> = (0..size).collect();
-        tasks.resize(ranks.len(), A::UNDEFINED);
-        let world = world::tasks::<A>();
-        if mpi.comm_group(world, &raw mut world_group) == 0 {
-            let _ = mpi.group_translate_ranks(
-                group,
-                size,
-                ranks.as_ptr(),
-                world_group,
-                tasks.as_mut_ptr(),
-            );
-            let _ = mpi.group_free(&raw mut world_group);
-        }
-        let _ = mpi.group_free(&raw mut group);
-    }
-    let tasks = tasks
-        .into_iter()
-        .map(|t| u32::try_from(t).unwrap_or(crate::record::communicators::OUTSIDE))
-        .collect();
+fn add<A: Abi>(win: A::Win) -> Option<NonNull<Window>> {
+    let window = Window::of::<A>(win)?;
     let keyval = KEYVAL.load(Ordering::Acquire);
     // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
-    if unsafe { mpi.win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
+    if unsafe { pmpi::<A>().win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
         return None; // nobody would tell when it is freed
     }
     let mut windows = WINDOWS.write();
-    let windows = windows.as_mut()?;
     // Another thread may have been faster.
-    let entry = windows
-        .entry(win.bits())
-        .or_insert_with(|| Entry(Box::into_raw(Box::new(Window { tasks }))));
-    Some(entry.0)
+    let entry = windows.as_mut()?.entry(win.bits()).or_insert_with(|| Box::new(window));
+    Some(address(entry))
 }
 
 fn target<A: Abi>(win: A::Win, rank: c_int) -> Option<u32> {
-    // MPI_PROC_NULL is allowed and moves nothing.
-    let rank = usize::try_from(rank).ok()?;
-    find::<A>(thread::current(), win)?.tasks.get(rank).copied()
+    let window = find::<A>(thread::current(), win)?;
+    // SAFETY: an entry of the table; threads that keep its address lose it before it is dropped. It is
+    // dropped only when the window is freed, and the program, which uses the window in the very call
+    // that is being recorded, must not free it in another thread meanwhile.
+    unsafe { window.as_ref() }.task(rank)
 }
 
 fn sent<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {

@@ -44,13 +44,15 @@ pub unsafe fn send<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     guarded(|| {
-        let (thread, communicator) = communicators::enter::<A>(comm)?;
-        if dest >= 0 && (dest as u32) < communicator.size() {
-            let task = communicator.task::<A>(dest as u32);
-            let bytes = (count.max(0) as u64).wrapping_mul(datatypes::size::<A>(thread, datatype));
-            plan.steps.push(Step { kind: Kind::PointToPoint, task, bytes, messages: 1 });
-        }
-        Some(())
+        communicators::with::<A, ()>(comm, |thread, communicator| {
+            if dest >= 0 && (dest as u32) < communicator.size() {
+                let task = communicator.task::<A>(dest as u32);
+                let size = datatypes::size::<A>(thread, datatype);
+                let bytes = (count.max(0) as u64).wrapping_mul(size);
+                plan.steps.push(Step { kind: Kind::PointToPoint, task, bytes, messages: 1 });
+            }
+            Some(())
+        })
     });
     world::effective::<A>(comm)
 }

@@ -4,9 +4,9 @@
 //! loads and no call. A library that is preloaded may use that model; it takes [`SIZE`] bytes of
 //! every thread. The assembler is needed because stable Rust cannot ask for the model.
 
-use crate::record::communicators::Communicator;
-use crate::record::counters::{Block, Cell};
-use crate::record::onesided::Window;
+use crate::record::block::{Block, Cell};
+use crate::record::communicator::Communicator;
+use crate::record::window::Window;
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -40,9 +40,9 @@ pub struct Thread {
     pub effective: AtomicU64,
     /// Ranks that can be addressed in it.
     pub size: AtomicU32,
-    /// Depth of calls in which nothing is recorded (see [`crate::entry::internal_calls`]).
+    /// Depth of calls in which nothing is recorded (see [`crate::record::pause`]).
     pub inside: AtomicU32,
-    /// Task of each of these ranks, or [`crate::record::communicators::UNKNOWN`] and above.
+    /// Task of each of these ranks, or [`crate::record::communicator::UNKNOWN`] and above.
     pub tasks: AtomicPtr<AtomicU32>,
     /// Point-to-point counters by task.
     pub cells: AtomicPtr<Cell>,

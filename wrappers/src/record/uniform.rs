@@ -1,5 +1,5 @@
 //! Collectives in which every block has the same size: counted per (communicator, operation, root,
-//! bytes), expanded into messages by `collective` when the communicator is freed or the job ends.
+//! bytes), expanded into messages by [`expansion`](super::expansion) when the communicator is freed or the job ends.
 //!
 //! A call just like the one before costs a few comparisons, without a look at the datatype's size: a
 //! thread forgets the call when one of its handles goes. Whatever else there is goes to a function of
@@ -7,10 +7,13 @@
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
-use crate::record::collective::{Out, commutes, expand, sends};
-use crate::record::communicators::{self, Communicator};
-use crate::record::counters::{self, Block};
+use crate::record::block::Block;
+use crate::record::collective::Out;
+use crate::record::communicator::Communicator;
+use crate::record::communicators;
+use crate::record::counters;
 use crate::record::datatypes;
+use crate::record::expansion::{commutes, expand, sends};
 use crate::record::persistent::{Plan, Step};
 use crate::record::thread::{self, Thread};
 use crate::spill::calls::CollectiveKey;
@@ -84,49 +87,56 @@ impl<A: Abi> Uniform<A> {
         let Self { comm, operation, root, count, datatype, op } = *self;
         let element = if count > 0 { datatypes::size::<A>(thread::current(), datatype) } else { 0 };
         let bytes = (count.max(0) as u64).wrapping_mul(element);
-        let (thread, communicator) = communicators::enter::<A>(comm)?;
-        let commutative = op.is_none_or(commutes::<A>);
-        let call = Call {
-            operation,
-            size: communicator.local_size,
-            rank: communicator.rank,
-            root: root as u32,
-            bytes,
-            element: u32::try_from(element).unwrap_or(0),
-            commutative,
-            nonblocking: !matches!(out, Out::Now(false)),
-        };
-        match out {
-            Out::Later(plan) => {
-                expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                    plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
-                });
-            }
-            Out::Now(nonblocking) => {
-                let block = counters::mine()?;
-                let key = CollectiveKey {
-                    communicator: communicator.number,
-                    operation: operation as u32,
-                    root: root as u32,
-                    bytes,
-                    element: call.element,
-                    commutative,
-                    nonblocking,
-                };
-                let now = Now {
-                    what: packed(operation, nonblocking, root),
-                    count,
-                    datatype: datatype.bits(),
-                    op: op.map_or(0, Handle::bits),
-                };
-                if !remember::<A>(thread, block, communicator, key, &call, now) {
+        communicators::with::<A, ()>(comm, |thread, communicator| {
+            let commutative = op.is_none_or(commutes::<A>);
+            let call = Call {
+                operation,
+                size: communicator.local_size,
+                rank: communicator.rank,
+                root: root as u32,
+                bytes,
+                element: u32::try_from(element).unwrap_or(0),
+                commutative,
+                nonblocking: !matches!(out, Out::Now(false)),
+            };
+            match out {
+                Out::Later(plan) => {
                     expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                        block.add(Kind::Collective, task, bytes, messages);
+                        plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
                     });
                 }
+                Out::Now(nonblocking) => {
+                    let block = counters::mine()?;
+                    let key = CollectiveKey {
+                        communicator: communicator.number,
+                        operation: operation as u32,
+                        root: root as u32,
+                        bytes,
+                        element: call.element,
+                        commutative,
+                        nonblocking,
+                    };
+                    let now = Now {
+                        what: packed(operation, nonblocking, root),
+                        count,
+                        datatype: datatype.bits(),
+                        op: op.map_or(0, Handle::bits),
+                    };
+                    if !remember::<A>(thread, block, communicator, key, &call, now) {
+                        expand::<A>(
+                            communicator,
+                            &call,
+                            root,
+                            None,
+                            &mut |task, bytes, messages| {
+                                block.add(Kind::Collective, task, bytes, messages);
+                            },
+                        );
+                    }
+                }
             }
-        }
-        Some(())
+            Some(())
+        })
     }
 }
 

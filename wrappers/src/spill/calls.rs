@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Identifies one way of calling a collective: expanded into sends when the matrix is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CollectiveKey {
-    /// Number of the communicator (see [`crate::record::communicators::Communicator::number`]).
+    /// Number of the communicator (see [`crate::record::communicator::Communicator::number`]).
     pub communicator: u64,
     pub operation: u32,
     pub root: u32,

@@ -9,9 +9,10 @@
 
 use super::{NOT_NOW, OK};
 use crate::mpi::abi::Abi;
-use crate::record::collective;
+use crate::record::communicator;
 use crate::record::communicators;
 use crate::record::counters;
+use crate::record::expansion;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use parking_lot::Mutex;
@@ -32,14 +33,14 @@ fn total<A: Abi>() -> Sums {
 fn sum<A: Abi>() -> Sums {
     let mut sums = Sums::new();
     let mut add = |task: u32, bytes: u64| {
-        if bytes > 0 && task < communicators::OUTSIDE {
+        if bytes > 0 && task < communicator::OUTSIDE {
             let sum = sums.entry(task).or_default();
             *sum = sum.saturating_add(bytes);
         }
     };
     counters::for_each_block(|block| {
         communicators::look_at_each(|communicator| {
-            collective::pending::<A>(block, communicator, &mut add);
+            expansion::pending::<A>(block, communicator, &mut add);
         });
     });
     let rows = Kind::ALL.into_iter().flat_map(counters::row).chain(counters::fetched());

@@ -1,0 +1,100 @@
+//! The counters of one thread: bytes and messages to every task.
+//!
+//! Memory: 16 bytes per task and kind of traffic that occurs, in the spill file where there is one
+//! (see [`crate::spill`]), so that the sums outlive the process.
+
+use crate::spill;
+use crate::spill::calls::Calls;
+use parking_lot::Mutex;
+use rw::matrix::{Kind, Traffic};
+use rw::store::spill::layout::{self, Head};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Bytes and messages to one task. Written by one thread, read by any.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Cell {
+    pub(crate) bytes: AtomicU64,
+    pub(crate) messages: AtomicU64,
+}
+
+impl Cell {
+    /// Counts messages; only the owning thread may call this.
+    #[inline(always)]
+    pub fn add(&self, bytes: u64, messages: u64) {
+        self.bytes.store(self.bytes.load(Ordering::Relaxed).wrapping_add(bytes), Ordering::Relaxed);
+        let sum = self.messages.load(Ordering::Relaxed).wrapping_add(messages);
+        self.messages.store(sum, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Traffic {
+        Traffic {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            messages: self.messages.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The counters of one thread at a time.
+#[derive(Debug)]
+pub struct Block {
+    tasks: usize,
+    /// By kind of traffic, and what was fetched.
+    cells: [AtomicPtr<Cell>; layout::ROWS],
+    /// Calls of each collective, folded in when a communicator is freed or the job ends.
+    pub collectives: Mutex<Calls>,
+}
+
+impl Block {
+    /// For the counters of a job of `tasks`; `None` if memory is out.
+    pub fn new(tasks: usize) -> Option<Block> {
+        let block = Block {
+            tasks,
+            cells: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+            collectives: Mutex::new(Calls::default()),
+        };
+        block.row(Kind::PointToPoint)?;
+        Some(block)
+    }
+
+    /// The counters of one kind: `tasks + 1` cells, the last for peers outside the job's world.
+    pub fn row(&self, kind: Kind) -> Option<&[Cell]> {
+        self.cells_of(kind as usize)
+    }
+
+    /// Adds the counters of a row of the spill layout to `sums`, by task.
+    pub fn add_to(&self, sums: &mut [Traffic], row: usize) {
+        if !self.cells[row].load(Ordering::Acquire).is_null() {
+            for (sum, cell) in sums.iter_mut().zip(self.cells_of(row).unwrap_or_default()) {
+                sum.add(cell.get());
+            }
+        }
+    }
+
+    fn cells_of(&self, row: usize) -> Option<&[Cell]> {
+        let slot = self.cells.get(row)?;
+        let mut cells = slot.load(Ordering::Acquire);
+        if cells.is_null() {
+            let head = Head { tag: layout::tag::ROW, number: row as u64, ..Head::default() };
+            let region = spill::allocate(head, self.tasks + 1, size_of::<Cell>(), |_| {})?;
+            cells = region.body() as *mut Cell;
+            slot.store(cells, Ordering::Release);
+        }
+        // SAFETY: a region of this many cells, zero-initialised, never unmapped.
+        Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
+    }
+
+    /// Counts a message of `kind` to `task`; tasks beyond the world go to the last cell.
+    pub fn add(&self, kind: Kind, task: u32, bytes: u64, messages: u64) {
+        if let Some(row) = self.row(kind) {
+            row[(task as usize).min(self.tasks)].add(bytes, messages);
+        }
+    }
+
+    /// Counts a message that was fetched from `task`, which the other side sent.
+    pub fn add_fetched(&self, task: u32, bytes: u64, messages: u64) {
+        if let Some(row) = self.cells_of(layout::FETCHED) {
+            row[(task as usize).min(self.tasks)].add(bytes, messages);
+        }
+    }
+}

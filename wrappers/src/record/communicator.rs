@@ -1,0 +1,241 @@
+//! A communicator that traffic was recorded on: which task stands behind each of its ranks.
+//!
+//! Ranks are translated when first addressed, because some MPIs take time quadratic in the group's
+//! size to translate all of them.
+
+use crate::comm::world;
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::pmpi::pmpi;
+use crate::spill::{self, Region};
+use libc::c_int;
+use rw::store::spill::layout::{self, Head};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The number that the next one gets.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// In a table of tasks: this rank was not translated yet.
+pub const UNKNOWN: u32 = u32::MAX;
+/// In a table of tasks: this rank is no task of the job's own world.
+pub const OUTSIDE: u32 = u32::MAX - 1;
+/// Groups up to this size are translated at once.
+const TRANSLATE_ALL: usize = 512;
+
+/// A communicator that traffic was recorded on.
+#[derive(Debug)]
+pub struct Communicator {
+    /// Unique in this process; handles are reused, numbers are not.
+    pub number: u64,
+    /// Handle to use in calls.
+    effective: u64,
+    /// The calling process's rank in its own group.
+    pub rank: u32,
+    /// Size of its own group.
+    pub local_size: u32,
+    /// True for an intercommunicator.
+    pub inter: bool,
+    /// Task of each rank that can be addressed: the group, or the remote group.
+    tasks: Box<[AtomicU32]>,
+    /// Ranks that neighbourhood collectives send to, asked for once.
+    neighbours: OnceLock<Vec<c_int>>,
+    /// Rank r is task r: no table is needed to tell the tasks.
+    identity: bool,
+    /// The same table in the spill memory, from the first collective call on.
+    spilled: OnceLock<Option<Region>>,
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        if let Some(Some(region)) = self.spilled.take() {
+            spill::release(region);
+        }
+    }
+}
+
+impl Communicator {
+    /// What MPI says of `comm`; `None` if it is no valid communicator.
+    pub fn of<A: Abi>(comm: A::Comm) -> Option<Communicator> {
+        let effective = world::effective::<A>(comm);
+        let mpi = pmpi::<A>();
+        let (mut rank, mut local, mut remote, mut inter) = (0, 0, 0, 0);
+        // SAFETY: the handle is one that the program passes to MPI right now. An invalid one would be
+        // reported by the call that follows; here the error handler of the true world could be called
+        // for it, as it would be by that call.
+        unsafe {
+            if mpi.comm_test_inter(effective, &raw mut inter) != 0
+                || mpi.comm_rank(effective, &raw mut rank) != 0
+                || mpi.comm_size(effective, &raw mut local) != 0
+                || (inter != 0 && mpi.comm_remote_size(effective, &raw mut remote) != 0)
+            {
+                return None;
+            }
+        }
+        let size = if inter != 0 { remote } else { local } as usize;
+        let identity = comm == A::comm_world();
+        let task = |rank| AtomicU32::new(if identity { rank } else { UNKNOWN });
+        let communicator = Communicator {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            effective: effective.bits(),
+            rank: rank as u32,
+            local_size: local as u32,
+            inter: inter != 0,
+            tasks: (0..size as u32).map(task).collect(),
+            neighbours: OnceLock::new(),
+            identity,
+            spilled: OnceLock::new(),
+        };
+        if !identity && size <= TRANSLATE_ALL {
+            let ranks: Vec<c_int> = (0..size as c_int).collect();
+            communicator.translate::<A>(&ranks);
+        }
+        Some(communicator)
+    }
+
+    /// True for the world of the program, whose ranks are the tasks.
+    pub fn is_world(&self) -> bool {
+        self.identity
+    }
+
+    /// Handle to use in calls.
+    pub fn effective(&self) -> u64 {
+        self.effective
+    }
+
+    /// Address of the table of tasks, one for each rank that can be addressed.
+    pub fn tasks(&self) -> *mut AtomicU32 {
+        self.tasks.as_ptr().cast_mut()
+    }
+
+    /// Whether neighbourhood collectives were recorded on it.
+    pub fn has_neighbours(&self) -> bool {
+        self.neighbours.get().is_some()
+    }
+
+    /// Number of ranks that can be addressed.
+    pub fn size(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+
+    /// Task behind an addressable rank, or [`OUTSIDE`].
+    pub fn task<A: Abi>(&self, rank: u32) -> u32 {
+        let Some(slot) = self.tasks.get(rank as usize) else { return OUTSIDE };
+        let known = slot.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known;
+        }
+        self.translate::<A>(&[rank as c_int]);
+        match slot.load(Ordering::Relaxed) {
+            UNKNOWN => OUTSIDE,
+            task => task,
+        }
+    }
+
+    /// The same without a call to MPI: [`OUTSIDE`] if it is not known yet.
+    pub fn known_task(&self, rank: u32) -> u32 {
+        match self.tasks.get(rank as usize).map(|slot| slot.load(Ordering::Relaxed)) {
+            Some(task) if task != UNKNOWN => task,
+            _ => OUTSIDE,
+        }
+    }
+
+    /// Translates ranks to tasks and keeps the answers.
+    fn translate<A: Abi>(&self, ranks: &[c_int]) {
+        let comm = A::Comm::from_bits(self.effective);
+        let mut group = A::Group::from_bits(0);
+        let mut tasks = A::Group::from_bits(0);
+        let mut answers = vec![A::UNDEFINED; ranks.len()];
+        // SAFETY: the communicator is alive: the program is using it in this very call, or it is
+        // being freed and its delete callback runs. Groups are freed again.
+        unsafe {
+            let mpi = pmpi::<A>();
+            let code = if self.inter {
+                mpi.comm_remote_group(comm, &raw mut group)
+            } else {
+                mpi.comm_group(comm, &raw mut group)
+            };
+            if code != 0 {
+                return;
+            }
+            if mpi.comm_group(world::tasks::<A>(), &raw mut tasks) == 0 {
+                let _ = mpi.group_translate_ranks(
+                    group,
+                    ranks.len() as c_int,
+                    ranks.as_ptr(),
+                    tasks,
+                    answers.as_mut_ptr(),
+                );
+                let _ = mpi.group_free(&raw mut tasks);
+            }
+            let _ = mpi.group_free(&raw mut group);
+        }
+        for (&rank, &task) in ranks.iter().zip(&answers) {
+            let task = if task < 0 { OUTSIDE } else { task as u32 };
+            if let Some(slot) = self.tasks.get(rank as usize) {
+                slot.store(task, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Finds out who stands behind the ranks that `visit_ranks` names, those that a collective call
+    /// sends to, and writes it into the spill file.
+    pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
+        let table =
+            if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
+        if self.identity {
+            return;
+        }
+        let mut ranks = Vec::new();
+        visit_ranks(&mut |rank| ranks.push(rank));
+        ranks.sort_unstable();
+        ranks.dedup();
+        let unknown: Vec<c_int> = ranks
+            .iter()
+            .filter(|&&r| {
+                self.tasks.get(r as usize).is_some_and(|t| t.load(Ordering::Relaxed) == UNKNOWN)
+            })
+            .map(|&r| r as c_int)
+            .collect();
+        if !unknown.is_empty() {
+            self.translate::<A>(&unknown);
+        }
+        let Some(table) = table else { return };
+        for rank in ranks {
+            if let Some(task) = self.tasks.get(rank as usize) {
+                // SAFETY: the table in the region has as many elements of four bytes.
+                let place = unsafe { &*(table.body() as *const AtomicU32).add(rank as usize) };
+                place.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A region that describes this communicator, with the tasks that are known.
+    fn table(&self) -> Option<Region> {
+        let flags = [(self.inter, layout::INTER), (self.identity, layout::IDENTITY)];
+        let flags = flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1);
+        let head = Head {
+            tag: layout::tag::COMMUNICATOR,
+            number: self.number,
+            shape: [self.rank, self.local_size, self.size(), flags],
+            ..Head::default()
+        };
+        let count = if self.identity { 0 } else { self.tasks.len() };
+        spill::allocate(head, count, 4, |body| {
+            for (i, task) in self.tasks.iter().take(count).enumerate() {
+                // SAFETY: a new region with `count` elements of four bytes.
+                unsafe { *(body as *mut u32).add(i) = task.load(Ordering::Relaxed) };
+            }
+        })
+    }
+
+    /// Ranks that a neighbourhood collective on this communicator sends to, in order;
+    /// MPI_PROC_NULL stays.
+    pub fn neighbours<A: Abi>(&self) -> &[c_int] {
+        self.neighbours.get_or_init(|| {
+            crate::comm::neighbours::destinations::<A>(
+                A::Comm::from_bits(self.effective),
+                self.rank,
+            )
+        })
+    }
+}

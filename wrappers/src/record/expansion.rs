@@ -1,0 +1,119 @@
+//! Collective calls as messages: what was counted by the way of calling is expanded when the
+//! communicator is freed or the job ends.
+
+use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::config;
+use crate::mpi::pmpi::pmpi;
+use crate::record::block::Block;
+use crate::record::communicator::Communicator;
+use crate::record::counters;
+use crate::spill;
+use crate::spill::calls::CollectiveKey;
+use libc::c_int;
+use rw::matrix::Kind;
+use rw::matrix::collectives::{self, Call, InterRoot, Operation};
+
+/// What `block` counted on `communicator` and was not folded in yet, as `(task, bytes)`. Calls no MPI.
+pub fn pending<A: Abi>(
+    block: &'static Block,
+    communicator: &Communicator,
+    visit: &mut dyn FnMut(u32, u64),
+) {
+    let counted = block.collectives.lock().of(communicator.number);
+    for (key, times) in counted {
+        let Some(call) = call_of(communicator, &key) else { continue };
+        sends::<A>(communicator, &call, key.root as c_int, None, &mut |rank, bytes, _| {
+            visit(communicator.known_task(rank), bytes.saturating_mul(times));
+        });
+    }
+}
+
+/// The call that a way of calling stands for.
+fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
+    Some(Call {
+        operation: *Operation::ALL.get(key.operation as usize)?,
+        size: communicator.local_size,
+        rank: communicator.rank,
+        root: key.root,
+        bytes: key.bytes,
+        element: key.element,
+        commutative: key.commutative,
+        nonblocking: key.nonblocking,
+    })
+}
+
+/// Expands what `block` counted on `communicator` and forgets it.
+pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
+    counters::forget_collective(block);
+    // Another thread's cells are its own to write: what it counted is added to the caller's.
+    let Some(adder) = counters::mine_for_sums() else { return };
+    let counted = block.collectives.lock().of(communicator.number);
+    if counted.is_empty() {
+        return;
+    }
+    spill::folding(communicator.number);
+    for (key, times) in counted {
+        let Some(call) = call_of(communicator, &key) else { continue };
+        expand::<A>(communicator, &call, key.root as c_int, None, &mut |task, bytes, messages| {
+            adder.add(
+                Kind::Collective,
+                task,
+                bytes.saturating_mul(times),
+                messages.saturating_mul(times),
+            );
+        });
+    }
+    block.collectives.lock().forget(communicator.number);
+    spill::folding(0);
+}
+
+/// The messages of one call, as `(task, bytes, messages)`.
+pub fn expand<A: Abi>(
+    communicator: &Communicator,
+    call: &Call,
+    root: c_int,
+    blocks: Option<&collectives::Blocks>,
+    visit: &mut dyn FnMut(u32, u64, u64),
+) {
+    sends::<A>(communicator, call, root, blocks, &mut |rank, bytes, messages| {
+        visit(communicator.task::<A>(rank), bytes, messages);
+    });
+}
+
+/// The messages of one call, as `(rank, bytes, messages)`.
+pub fn sends<A: Abi>(
+    communicator: &Communicator,
+    call: &Call,
+    root: c_int,
+    blocks: Option<&collectives::Blocks>,
+    visit: &mut dyn FnMut(u32, u64, u64),
+) {
+    let own = call.bytes;
+    let equal = move |_| own;
+    let blocks = blocks.unwrap_or(&equal);
+    if communicator.inter {
+        let root = if !call.operation.is_rooted() {
+            InterRoot::Nobody
+        } else if root == A::ROOT {
+            InterRoot::Myself
+        } else if root < 0 {
+            InterRoot::OwnGroup
+        } else {
+            InterRoot::Remote(root as u32)
+        };
+        collectives::sends_inter(call, root, communicator.size(), blocks, visit);
+    } else {
+        collectives::sends_blocks(config::model(), call, blocks, visit);
+    }
+}
+
+pub fn commutes<A: Abi>(op: A::Op) -> bool {
+    let mut flag = 1;
+    // The call that follows reports it; asked here, MPI would raise the error on the world instead.
+    if op.bits() == 0 || op == A::op_null() {
+        return true;
+    }
+    // SAFETY: the operation is one that the program passes to MPI right now.
+    let code = unsafe { pmpi::<A>().op_commutative(op, &raw mut flag) };
+    code != 0 || flag != 0
+}

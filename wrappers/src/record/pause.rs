@@ -1,0 +1,56 @@
+//! A pause of the calling thread's recording: during calls in which the MPI library itself may call MPI
+//! functions by the program's names.
+
+use crate::record::thread;
+use std::sync::atomic::Ordering;
+
+/// Nothing is recorded in this thread until [`end`]. May be nested.
+pub fn begin() {
+    let thread = thread::current();
+    let depth = thread.inside.load(Ordering::Relaxed);
+    thread.inside.store(depth + 1, Ordering::Relaxed);
+    if depth == 0 {
+        // What the fast paths look at goes, so that they need not ask for the depth.
+        thread.forget_communicator();
+        thread.held.store(thread.block.load(Ordering::Relaxed), Ordering::Relaxed);
+        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+/// The end of the innermost pause; true if recording goes on.
+pub fn end() -> bool {
+    let thread = thread::current();
+    let depth = thread.inside.load(Ordering::Relaxed).saturating_sub(1);
+    thread.inside.store(depth, Ordering::Relaxed);
+    if depth == 0 {
+        thread.block.store(thread.held.load(Ordering::Relaxed), Ordering::Relaxed);
+        thread.held.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+    depth == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::block::Block;
+    use crate::record::counters;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn nothing_is_counted_meanwhile() {
+        let thread = thread::current();
+        let mark = AtomicU32::new(0);
+        let block: *mut Block = mark.as_ptr().cast();
+        thread.block.store(block, Ordering::Relaxed);
+        thread.comm.store(7, Ordering::Relaxed);
+        begin();
+        begin();
+        assert!(counters::mine().is_none());
+        assert_eq!(thread.comm.load(Ordering::Relaxed), 0);
+        assert!(!end(), "only the inner one");
+        assert!(end());
+        assert_eq!(thread.block.load(Ordering::Relaxed), block);
+        assert_eq!(thread.inside.load(Ordering::Relaxed), 0);
+        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+}
