@@ -2,8 +2,11 @@
 //! differently from every other communicator.
 
 use crate::comm::world::{effective, replacement};
-pub use crate::entry::api::pcontrol::pcontrol;
+pub use crate::entry::constructors::{
+    cart_create, cart_map, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
+};
 use crate::entry::generated::index;
+pub use crate::entry::pcontrol::pcontrol;
 pub use crate::entry::sessions::{comm_create_from_group, session_finalize, session_init};
 use crate::entry::slots;
 pub use crate::entry::tools::{
@@ -12,9 +15,6 @@ pub use crate::entry::tools::{
 use crate::job::start;
 use crate::mpi::abi::Abi;
 use crate::record::persistent::{self, Plan};
-pub use crate::reorder::entries::{
-    cart_create, cart_map, dist_graph_create, dist_graph_create_adjacent, graph_create, graph_map,
-};
 use libc::{c_char, c_int, c_void};
 
 /// `MPI_Init`

@@ -1,6 +1,8 @@
 //! Entry points: the exported functions, the slot table behind them, and the wrappers.
 
 pub mod api;
+#[allow(clippy::missing_safety_doc)]
+pub mod constructors;
 pub mod fast_send;
 pub mod fortran;
 #[rustfmt::skip]
@@ -15,6 +17,7 @@ pub mod generated;
 pub mod handwritten;
 pub mod hooks;
 pub mod internal_calls;
+pub mod pcontrol;
 pub mod references;
 #[allow(clippy::missing_safety_doc)]
 pub mod sessions;

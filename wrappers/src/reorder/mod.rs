@@ -15,8 +15,6 @@ pub mod adjacency;
 pub mod api;
 pub mod create;
 mod decision;
-#[allow(clippy::missing_safety_doc)]
-pub mod entries;
 mod party;
 pub mod shape;
 

@@ -1,15 +1,15 @@
-//! The constructors of topologies from Fortran: the counterparts of `reorder::entries`.
+//! The constructors of topologies from Fortran: the counterparts of `entry::constructors`.
 //!
 //! Calls that every process makes with the same arguments go on to the Fortran function, with
 //! another communicator where the ranks are new. Edges that moved go to the C function.
 
 use super::{P, comm, effective, int};
+use crate::entry::constructors::{cartesian, graph, with_edges};
 use crate::entry::slots;
 use crate::mpi::abi::Abi;
 use crate::mpi::library;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side};
 use crate::reorder::create::{self, Step};
-use crate::reorder::entries::{cartesian, graph, with_edges};
 use crate::reorder::shape::Shape;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;

@@ -62,7 +62,7 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: P) {
 pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(level: P) {
     // SAFETY: the program's own argument and the real function's prototype: there is no error code.
     unsafe {
-        if !crate::entry::api::pcontrol::from_fortran(level) {
+        if !crate::entry::pcontrol::from_fortran(level) {
             let next: unsafe extern "C-unwind" fn(P) =
                 slots::next(slots::fortran(B, const { number("mpi_pcontrol") }));
             next(level);

@@ -9,6 +9,7 @@
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
+use crate::entry::api;
 use crate::entry::slots;
 use crate::mpi::abi::{Abi, Handle};
 use crate::reorder::api::OK;
@@ -67,7 +68,7 @@ unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usi
                 // header says for this level. What is there stays unless there is a communicator.
                 unsafe {
                     let place = (&raw mut made).cast();
-                    if super::rankweave_reorder(second, place) == OK && made.bits() != 0 {
+                    if api::rankweave_reorder(second, place) == OK && made.bits() != 0 {
                         *out = made;
                     }
                 }
@@ -76,13 +77,13 @@ unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usi
         FUNCTIONS => {
             let functions = second as *mut Functions;
             let pointers = [
-                super::rankweave_version as *const () as usize,
-                super::rankweave_reorder as *const () as usize,
-                super::rankweave_newrank as *const () as usize,
-                super::rankweave_reorder_roles as *const () as usize,
-                super::rankweave_move as *const () as usize,
-                super::rankweave_reset as *const () as usize,
-                super::rankweave_flush as *const () as usize,
+                api::rankweave_version as *const () as usize,
+                api::rankweave_reorder as *const () as usize,
+                api::rankweave_newrank as *const () as usize,
+                api::rankweave_reorder_roles as *const () as usize,
+                api::rankweave_move as *const () as usize,
+                api::rankweave_reset as *const () as usize,
+                api::rankweave_flush as *const () as usize,
             ];
             if !functions.is_null() {
                 // SAFETY: the address of such a struct, as the header says for this level, with room
@@ -107,10 +108,10 @@ unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usi
 fn obey(level: c_int) -> bool {
     match level {
         RESET => {
-            super::rankweave_reset();
+            api::rankweave_reset();
         }
         FLUSH => {
-            super::rankweave_flush();
+            api::rankweave_flush();
         }
         _ => return false,
     }

@@ -5,8 +5,6 @@
 //! do is in [`crate::reorder::api`]. A handle of any width travels as a `usize`:
 //! where it is an `int` the upper half of the register is cut off again.
 
-pub mod pcontrol;
-
 use crate::entry::fortran;
 use crate::mpi::abi::{Abi, Handle, Mpich, OpenMpi, Standard};
 use crate::mpi::library::{self, Family};

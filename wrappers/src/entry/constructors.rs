@@ -1,13 +1,13 @@
 //! The wrappers of the constructors in C.
 
-use super::adjacency::{Adjacency, Given, Sentinels, Side, copied};
-use super::create::{self, Step};
-use super::shape::Shape;
 use crate::comm::world::effective;
 use crate::entry::generated::index;
 use crate::entry::slots;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
+use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side, copied};
+use crate::reorder::create::{self, Step};
+use crate::reorder::shape::Shape;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 
