@@ -1,7 +1,7 @@
 //! The exported names of the library are those of the committed list, so that a change of the tables
 //! shows in review which names a program will see.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p rankweave-generator` writes the list.
+//! `cargo xtask golden` writes the list.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn exported_names_are_those_of_the_list() {
     let wrappers = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = wrappers.join("exports.txt");
     let exports = rankweave_generator::generate(&wrappers).unwrap().exports;
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if std::env::var_os("RANKWEAVE_UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, exports).unwrap();
         return;
     }
@@ -22,7 +22,7 @@ fn exported_names_are_those_of_the_list() {
     assert!(
         listed == exports,
         "wrappers/exports.txt is not what the tables say: new names {:?}, names that went {:?}. If that is \
-         intended: UPDATE_GOLDEN=1 cargo test -p rankweave-generator",
+         intended: cargo xtask golden",
         only(&exports, &listed),
         only(&listed, &exports),
     );
