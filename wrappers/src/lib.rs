@@ -9,9 +9,6 @@
 //! Promises: nothing on stdout; at most single lines on stderr; a panic never reaches the program;
 //! exit codes are untouched.
 
-// MPI's own signatures are long, and so are those of what stands in for them.
-#![allow(clippy::too_many_arguments)]
-
 mod comm;
 mod entry;
 mod job;

@@ -20,6 +20,8 @@ pub fn pmpi<A: Abi>() -> Pmpi<A> {
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal ($($arg:ident: $type:ty),* $(,)?);)*) => {
+        // The parameters are those of the MPI functions.
+        #[allow(clippy::too_many_arguments)]
         impl<A: Abi> Pmpi<A> {
             $(
                 $(#[$doc])*

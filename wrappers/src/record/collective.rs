@@ -37,37 +37,42 @@ impl Out<'_> {
     }
 }
 
-/// A collective with a size per peer: expanded at once.
-fn with_blocks<A: Abi>(
-    out: Out,
+/// A collective with a size per peer.
+struct Varying<'b, A: Abi> {
     comm: A::Comm,
     operation: Operation,
     root: c_int,
-    own: impl FnOnce(&Communicator) -> u64,
-    block: &dyn Fn(u32) -> u64,
+    /// Bytes of the block of each peer.
+    block: &'b dyn Fn(u32) -> u64,
+    /// Bytes of an element.
     element: u64,
     op: Option<A::Op>,
-) -> A::Comm {
-    guarded(|| {
-        communicators::with::<A, ()>(comm, |_, communicator| {
-            let call = Call {
-                operation,
-                size: communicator.local_size,
-                rank: communicator.rank,
-                root: root as u32,
-                bytes: own(communicator),
-                element: u32::try_from(element).unwrap_or(0),
-                commutative: op.is_none_or(commutes::<A>),
-                nonblocking: !matches!(out, Out::Now(false)),
-            };
-            let (counters, mut out) = (counters::mine()?, out);
-            expand::<A>(communicator, &call, root, Some(block), &mut |task, bytes, messages| {
-                out.add(counters, task, bytes, messages);
-            });
-            Some(())
-        })
-    });
-    world::effective::<A>(comm)
+}
+
+impl<A: Abi> Varying<'_, A> {
+    /// Expands it at once; `own` gives the bytes of the caller's own block. Returns the communicator to
+    /// use.
+    fn record(self, mut out: Out, own: impl FnOnce(&Communicator) -> u64) -> A::Comm {
+        guarded(|| {
+            communicators::with::<A, ()>(self.comm, |_, communicator| {
+                let call = Call {
+                    operation: self.operation,
+                    size: communicator.local_size,
+                    rank: communicator.rank,
+                    root: self.root as u32,
+                    bytes: own(communicator),
+                    element: u32::try_from(self.element).unwrap_or(0),
+                    commutative: self.op.is_none_or(commutes::<A>),
+                    nonblocking: !matches!(out, Out::Now(false)),
+                };
+                let (counters, blocks) = (counters::mine()?, Some(self.block));
+                let mut add = |task, bytes, messages| out.add(counters, task, bytes, messages);
+                expand::<A>(communicator, &call, self.root, blocks, &mut add);
+                Some(())
+            })
+        });
+        world::effective::<A>(self.comm)
+    }
 }
 
 /// Bytes of `count` elements; the type of none is not looked at.
@@ -98,7 +103,8 @@ pub unsafe fn gatherv<A: Abi>(
             bytes::<A>(sendcount, sendtype)
         }
     };
-    with_blocks::<A>(out, comm, Operation::Gatherv, root, own, &|_| 0, 1, None)
+    Varying::<A> { comm, operation: Operation::Gatherv, root, block: &|_| 0, element: 1, op: None }
+        .record(out, own)
 }
 
 pub unsafe fn scatterv<A: Abi, C: Counts>(
@@ -122,9 +128,19 @@ pub unsafe fn scatterv<A: Abi, C: Counts>(
     let size = element::<A>(sendtype);
     // SAFETY: at the root there is a count for every rank.
     let block = |i| (unsafe { sendcounts.at(i) }.max(0) as u64).wrapping_mul(size);
-    with_blocks::<A>(out, comm, Operation::Scatterv, root, |_| 0, &block, size, None)
+    Varying::<A> {
+        comm,
+        operation: Operation::Scatterv,
+        root,
+        block: &block,
+        element: size,
+        op: None,
+    }
+    .record(out, |_| 0)
 }
 
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn allgatherv<A: Abi, C: Counts>(
     out: Out,
     comm: A::Comm,
@@ -144,7 +160,15 @@ pub unsafe fn allgatherv<A: Abi, C: Counts>(
             bytes::<A>(sendcount, sendtype)
         }
     };
-    with_blocks::<A>(out, comm, Operation::Allgatherv, 0, own, &block, size, None)
+    Varying::<A> {
+        comm,
+        operation: Operation::Allgatherv,
+        root: 0,
+        block: &block,
+        element: size,
+        op: None,
+    }
+    .record(out, own)
 }
 
 pub unsafe fn reduce_scatter<A: Abi, C: Counts>(
@@ -158,9 +182,19 @@ pub unsafe fn reduce_scatter<A: Abi, C: Counts>(
     // SAFETY: there is a count for every rank of the caller's group.
     let block = |i| (unsafe { recvcounts.at(i) }.max(0) as u64).wrapping_mul(size);
     let own = |c: &Communicator| block(c.rank);
-    with_blocks::<A>(out, comm, Operation::ReduceScatter, 0, own, &block, size, Some(op))
+    Varying::<A> {
+        comm,
+        operation: Operation::ReduceScatter,
+        root: 0,
+        block: &block,
+        element: size,
+        op: Some(op),
+    }
+    .record(out, own)
 }
 
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallv<A: Abi, C: Counts>(
     out: Out,
     comm: A::Comm,
@@ -178,9 +212,19 @@ pub unsafe fn alltoallv<A: Abi, C: Counts>(
     };
     // SAFETY: there is a count for every peer.
     let block = |i| (unsafe { counts.at(i) }.max(0) as u64).wrapping_mul(size);
-    with_blocks::<A>(out, comm, Operation::Alltoallv, 0, |_| 0, &block, size, None)
+    Varying::<A> {
+        comm,
+        operation: Operation::Alltoallv,
+        root: 0,
+        block: &block,
+        element: size,
+        op: None,
+    }
+    .record(out, |_| 0)
 }
 
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallw<A: Abi, C: Counts, T: Types<A>>(
     out: Out,
     comm: A::Comm,
@@ -197,5 +241,13 @@ pub unsafe fn alltoallw<A: Abi, C: Counts, T: Types<A>>(
         let count = counts.at(i);
         bytes::<A>(count, types.at(i))
     };
-    with_blocks::<A>(out, comm, Operation::Alltoallw, 0, |_| 0, &block, 1, None)
+    Varying::<A> {
+        comm,
+        operation: Operation::Alltoallw,
+        root: 0,
+        block: &block,
+        element: 1,
+        op: None,
+    }
+    .record(out, |_| 0)
 }

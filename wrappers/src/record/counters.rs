@@ -46,10 +46,10 @@ pub fn mine() -> Option<&'static Block> {
         // SAFETY: blocks are leaked, so the pointer stays valid.
         return Some(unsafe { &*block });
     }
-    if tasks() == 0 {
-        if let Some(start) = LATE_START.get() {
-            start();
-        }
+    if tasks() == 0
+        && let Some(start) = LATE_START.get()
+    {
+        start();
     }
     let tasks = tasks();
     if tasks == 0 || thread.inside.load(Ordering::Relaxed) != 0 {

@@ -66,7 +66,7 @@ fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
     if thread.win.load(Ordering::Relaxed) == win.bits() {
         return NonNull::new(thread.window.load(Ordering::Relaxed));
     }
-    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(address);
+    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(|entry| address(entry));
     let window = match known {
         Some(window) => window,
         None => add::<A>(win)?,
@@ -77,8 +77,8 @@ fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
 }
 
 /// Address of an entry of the table.
-fn address(entry: &Box<Window>) -> NonNull<Window> {
-    NonNull::from(entry.as_ref())
+fn address(entry: &Window) -> NonNull<Window> {
+    NonNull::from(entry)
 }
 
 /// Makes the entry of a window.
@@ -136,6 +136,8 @@ pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, count: i64, datatype: A::Dat
 }
 
 /// Data goes there and the old value comes back; with MPI_NO_OP nothing goes there.
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn get_accumulate<A: Abi>(
     win: A::Win,
     rank: c_int,

@@ -271,6 +271,8 @@ pub fn reduce_scatter_block<A: Abi>(
 
 /// The root's own send arguments are not significant when it passes MPI_IN_PLACE; its block is as
 /// large as those it receives.
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
 pub fn gather<A: Abi>(
     comm: A::Comm,
@@ -290,6 +292,8 @@ pub fn gather<A: Abi>(
 }
 
 /// Receive arguments are significant everywhere but at a root that passes MPI_IN_PLACE.
+// The parameters are arguments of the MPI call.
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
 pub fn scatter<A: Abi>(
     comm: A::Comm,

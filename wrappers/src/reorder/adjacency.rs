@@ -185,6 +185,8 @@ impl Given {
     ///
     /// # Safety
     /// The pointers are null, sentinels, or arrays as that function takes them.
+    // The parameters are arguments of that function.
+    #[allow(clippy::too_many_arguments)]
     pub unsafe fn read(
         count: c_int,
         sources: *const c_int,
