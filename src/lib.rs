@@ -7,8 +7,8 @@
 //! tools' files) → [`report`] (what people see). Nothing in this crate knows MPI; the preloaded
 //! library in `wrappers/` does, and uses this crate without the feature `cli`.
 
+pub mod base;
 pub mod decide;
-pub mod error;
 #[cfg(feature = "cli")]
 pub mod formats;
 pub mod mapping;
@@ -23,4 +23,4 @@ pub mod topology;
 #[cfg(feature = "cli")]
 pub mod cli;
 
-pub use error::{Error, ErrorKind, Result};
+pub use base::error::{Error, ErrorKind, Result};

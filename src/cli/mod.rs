@@ -12,7 +12,7 @@ mod launcher;
 mod preload;
 mod trial;
 
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
     check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,

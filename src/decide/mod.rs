@@ -14,7 +14,7 @@ pub use engine_version::ENGINE_VERSION;
 pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use two_phase::{Found, Network, Part};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::{CommMatrix, Graph};
 use crate::metrics;

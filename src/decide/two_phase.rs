@@ -12,7 +12,8 @@
 //!
 //! Limits: trees only; nodes must be groups of the tree.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::numbering::by_first_appearance;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem};
 use crate::matrix::Graph;
 use crate::topology::{Topology, Tree};
@@ -77,7 +78,7 @@ impl Network {
     ) -> Option<Network> {
         let tree = topology.as_tree()?;
         let processes = slots.len();
-        let nodes = numbered(node_of_process);
+        let nodes = by_first_appearance(node_of_process.iter().copied()).0;
         let count = nodes.iter().max().map_or(0, |&m| m as usize + 1);
         if graph.vertices() != processes
             || nodes.len() != processes
@@ -270,18 +271,6 @@ impl Part {
     pub fn first_process(&self) -> Option<u32> {
         self.processes.first().copied()
     }
-}
-
-/// Nodes numbered from 0 by first appearance.
-fn numbered(nodes: &[u32]) -> Vec<u32> {
-    let mut number = std::collections::HashMap::new();
-    nodes
-        .iter()
-        .map(|&node| {
-            let next = number.len() as u32;
-            *number.entry(node).or_insert(next)
-        })
-        .collect()
 }
 
 /// How many levels of the tree lie above and at the nodes: those whose groups keep every node whole.

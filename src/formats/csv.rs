@@ -7,7 +7,7 @@
 
 use super::source::{Source, counted_once, matrix_of, short};
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Traffic};
 use std::io::Write;
 

@@ -5,7 +5,7 @@
 use super::metis::check_both_ends;
 use super::source::{MAX_TASKS, Source, counted_once};
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::io::Write;
 

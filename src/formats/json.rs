@@ -9,7 +9,7 @@
 
 use super::source::{MAX_TASKS, Source};
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 
 use super::source::{MAX_TASKS, Source, counted_once};
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::io::Write;
 

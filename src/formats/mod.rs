@@ -22,7 +22,7 @@ pub mod treematch;
 
 pub use source::{MAX_TASKS, Source};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::Record;
 use std::io::Write;

@@ -6,7 +6,7 @@
 
 use super::source::{MAX_TASKS, Source, counted_once, short};
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, SparseMatrix};
 use std::io::Write;
 

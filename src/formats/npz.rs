@@ -5,7 +5,7 @@
 //! compressed, so that they can be mapped into memory.
 
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use std::io::{Cursor, Write};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};

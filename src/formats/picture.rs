@@ -1,7 +1,7 @@
 //! Heat maps as PNG and SVG, with axes, node lines and legend.
 
 use super::{Export, Format, write_error};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::report::svg::Figure;
 use crate::report::{Grid, canvas, order, svg};
 use std::io::Write;

@@ -5,7 +5,7 @@
 //! them spelled as in its allocation (short or fully qualified).
 
 use super::{Export, Format, write_error};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::store::Record;
 use crate::topology::{Tree, UNPLACED, from_launch};
 use std::io::Write;

@@ -16,7 +16,7 @@
 
 use super::Format;
 use super::source::{Line, Source, short};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 
 /// The format.

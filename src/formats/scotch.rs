@@ -6,7 +6,7 @@
 
 use super::source::{MAX_TASKS, Source, counted_once, short};
 use super::{Export, Format, places, write_error};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::collections::HashMap;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! What readers read: the content of a file with its name, line by line, and errors that say where.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::str::FromStr;
 

@@ -1,7 +1,7 @@
 //! The mapping that changes nothing: the template for a new algorithm, and the floor for all.
 
 use super::{Budget, Mapper, Outcome, Problem};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Keeps the given order: task t on the t-th allowed place.
 pub struct Identity;

@@ -1,7 +1,7 @@
 //! What every mapping algorithm is.
 
 use super::{Budget, Outcome, Problem};
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// A mapping algorithm.
 ///

@@ -10,7 +10,7 @@
 use super::engine::Rng;
 use super::evaluation::value_of;
 use super::{Budget, Mapper, Objective, Preset, Problem};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{Graph, SparseMatrix, Traffic};
 use crate::topology::Topology;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! What a mapping is to minimise.
 
-use crate::error::{Error, ErrorKind};
+use crate::base::error::{Error, ErrorKind};
 use std::str::FromStr;
 
 /// The quantity to minimise; the names are those of `--objective`.

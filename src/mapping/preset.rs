@@ -1,6 +1,6 @@
 //! How much effort a mapping may take, by name.
 
-use crate::error::{Error, ErrorKind};
+use crate::base::error::{Error, ErrorKind};
 use std::str::FromStr;
 
 /// How much work an algorithm may spend; presets differ in effort only.

@@ -4,7 +4,7 @@
 //! so that every algorithm only ever sees "at most one task per place".
 
 use super::{Objective, Preset, TaskGrid};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{Graph, SparseMatrix};
 use crate::topology::{Grid, Topology};
 

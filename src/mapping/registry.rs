@@ -1,7 +1,7 @@
 //! The one list of mapping algorithms.
 
 use super::{Auto, Identity, Mapper, papers, stencil};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Vec<&'static dyn Mapper>> = LazyLock::new(|| {

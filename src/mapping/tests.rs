@@ -1,7 +1,7 @@
 //! What every registered algorithm must keep, over problems of all kinds.
 
 use super::*;
-use crate::error::ErrorKind;
+use crate::base::error::ErrorKind;
 use crate::matrix::{Graph, synthetic::pattern};
 use crate::metrics;
 use crate::topology::{Grid, Topology, Tree};

@@ -5,7 +5,9 @@
 //! instance) and `,shuffle=N` (tasks renumbered at random, so that the given order means nothing).
 
 use super::Graph;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::permutation::identity;
+use crate::base::random::SplitMix64;
 
 /// The patterns there are: name, what follows the colon, what it is.
 pub const PATTERNS: [(&str, &str, &str); 10] = [
@@ -78,37 +80,17 @@ pub fn pattern(text: &str) -> Result<Graph> {
 
 type Edges = Vec<(u32, u32, u64)>;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+/// A random permutation of 0 … n − 1.
+fn permutation(random: &mut SplitMix64, n: usize) -> Vec<u32> {
+    let mut p = identity(n);
+    for i in (1..n).rev() {
+        p.swap(i, random.below_wide(i + 1));
     }
-
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn permutation(&mut self, n: usize) -> Vec<u32> {
-        let mut p: Vec<u32> = (0..n as u32).collect();
-        for i in (1..n).rev() {
-            p.swap(i, self.below(i + 1));
-        }
-        p
-    }
+    p
 }
 
 fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
-    let p = Random(seed ^ 0xabcd).permutation(n);
+    let p = permutation(&mut SplitMix64::new(seed ^ 0xabcd), n);
     edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
 }
 
@@ -152,7 +134,7 @@ fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
 }
 
 /// Points in buckets of the unit square: `(x, y)` and the bucket grid.
-fn buckets(n: usize, random: &mut Random) -> (Vec<(f64, f64)>, Vec<Vec<u32>>, usize) {
+fn buckets(n: usize, random: &mut SplitMix64) -> (Vec<(f64, f64)>, Vec<Vec<u32>>, usize) {
     let side = ((n as f64 / 2.0).sqrt().floor() as usize).max(1);
     let points: Vec<(f64, f64)> = (0..n).map(|_| (random.unit(), random.unit())).collect();
     let mut grid = vec![Vec::new(); side * side];
@@ -169,7 +151,7 @@ fn around(cell: usize, side: usize, reach: usize) -> impl Iterator<Item = usize>
 }
 
 fn geometric(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x0072_6767);
+    let mut random = SplitMix64::new(seed ^ 0x0072_6767);
     let radius = (8.0 / (std::f64::consts::PI * n as f64)).sqrt();
     let (points, grid, side) = buckets(n, &mut random);
     let reach = (radius * side as f64).ceil() as usize;
@@ -191,7 +173,7 @@ fn geometric(n: usize, seed: u64) -> Edges {
 /// Every point of a fine grid belongs to the nearest of n random seeds; parts that share boundary
 /// exchange its length.
 fn cells(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x7370_6d76);
+    let mut random = SplitMix64::new(seed ^ 0x7370_6d76);
     let (points, grid, side) = buckets(n, &mut random);
     let fine = ((n * 64) as f64).sqrt().ceil() as usize;
     let nearest = |fx: usize, fy: usize| -> u32 {
@@ -306,14 +288,14 @@ fn wavefront(n: usize) -> Edges {
 
 /// Barabási and Albert 1999.
 fn attachment(n: usize, seed: u64) -> Edges {
-    let mut random = Random(seed ^ 0x0070_6f77);
+    let mut random = SplitMix64::new(seed ^ 0x0070_6f77);
     let mut ends: Vec<u32> = vec![0];
     let mut edges = Vec::new();
     for v in 1..n as u32 {
         for _ in 0..4 {
-            let other = ends[random.below(ends.len())];
+            let other = ends[random.below_wide(ends.len())];
             if other != v {
-                edges.push((v, other, 1 + random.below(16) as u64));
+                edges.push((v, other, 1 + random.below_wide(16) as u64));
                 ends.push(other);
             }
         }

@@ -1,7 +1,7 @@
 //! All metrics of a mapping at once.
 
 use super::congestion;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
 use crate::topology::Topology;
 use serde::Serialize;

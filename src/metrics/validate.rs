@@ -1,6 +1,6 @@
 //! Is this a mapping at all?
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::topology::Topology;
 
 /// Checks that `slot_of_task` gives each of `tasks` tasks a slot of `topology`, and no slot more

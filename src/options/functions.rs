@@ -6,6 +6,8 @@
 //! order of that library's symbol table. Unlike a copy of the library that lacks the others, this
 //! needs no file that every node can see.
 
+use crate::base::hash::fnv1a;
+
 /// The variable.
 pub const FUNCTIONS: &str = "RANKWEAVE_FUNCTIONS";
 
@@ -21,11 +23,8 @@ pub fn is_c_function(name: &[u8]) -> bool {
 }
 
 fn hash(names: &[&[u8]]) -> u64 {
-    // FNV-1a, 64 bits, with an end behind each name.
-    names
-        .iter()
-        .flat_map(|name| name.iter().chain(&[0]))
-        .fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    // A zero ends each name.
+    fnv1a(names.iter().flat_map(|name| name.iter().chain(&[0])))
 }
 
 impl Functions {

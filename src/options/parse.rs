@@ -1,6 +1,6 @@
 //! Parsers of option values. Each error says what was expected; the caller adds where it was read.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::time::Duration;
 
 /// Most entries a list may expand to: a range such as `0-4000000000` is a slip, not a request.

@@ -1,7 +1,7 @@
 //! What the options of a launch mean, once parsed.
 
 use super::{Names, parse, table::TABLE};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 
 use super::settings::{Collectives, Mode, Settings, Slots, Spill, Times};
 use super::{Names, parse};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// One option: how it is spelled, what it means, how it is read.
 #[derive(Debug)]

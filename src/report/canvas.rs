@@ -4,7 +4,7 @@ use super::grid::{Grid, on_log_scale};
 use super::palette::{EMPTY, Rgb, colour};
 use super::svg::{Figure, step};
 use super::units;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use font8x8::UnicodeFonts;
 
 const PAPER: Rgb = [255, 255, 255];

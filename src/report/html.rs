@@ -5,7 +5,7 @@ use super::order::{self, NodeTraffic};
 use super::summary::{self, Summary};
 use super::svg::{self, CELLS, Figure, escaped};
 use super::units;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{Launch, LaunchMode, Record};
 

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, on_log_scale};
 use super::palette::{EMPTY, colour};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// Number of colours of the scale; index 0 of the palette is the colour of no traffic.
 const STEPS: usize = 255;

@@ -4,7 +4,7 @@ use super::grid::{Grid, on_log_scale};
 use super::image;
 use super::palette::{Rgb, colour};
 use super::units;
-use crate::error::Result;
+use crate::base::error::Result;
 use base64::Engine;
 use std::fmt::Write;
 

@@ -7,7 +7,7 @@
 use super::Record;
 use super::file::{self, encode_with, read_file};
 use super::history::{Past, joined};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

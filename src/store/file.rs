@@ -19,7 +19,7 @@
 
 use super::history::{InMpi, Past, joined};
 use super::{Constructed, Launch, Record};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

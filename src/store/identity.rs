@@ -5,7 +5,8 @@
 //! the name of the file stand in. An interpreter is not the program: there the script counts, by
 //! name alone, so that editing it does not throw the matrix away.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::hash::Fnv1a;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -193,15 +194,14 @@ fn safe(name: &str) -> String {
     if clean.is_empty() { "program".into() } else { clean }
 }
 
-/// FNV-1a over the parts (each closed by its length), folded to 32 bits.
+/// A hash of the parts, each followed by its length, folded to 32 bits.
 fn hash(parts: &[&[u8]]) -> u32 {
-    let mut state = 0xcbf2_9ce4_8422_2325u64;
-    let mut eat = |byte: u8| state = (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let mut hash = Fnv1a::default();
     for part in parts {
-        part.iter().copied().for_each(&mut eat);
-        (part.len() as u64).to_le_bytes().into_iter().for_each(&mut eat);
+        hash.bytes(part);
+        hash.bytes(&(part.len() as u64).to_le_bytes());
     }
-    (state >> 32) as u32 ^ state as u32
+    (hash.value() >> 32) as u32 ^ hash.value() as u32
 }
 
 #[cfg(test)]

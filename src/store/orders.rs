@@ -11,7 +11,7 @@
 use super::Store;
 use super::directory::is_stale;
 use super::file::{open_sealed, read_small, seal};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};

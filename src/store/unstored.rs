@@ -9,7 +9,7 @@
 use super::directory::{Entry, Store};
 use super::file::{encode, read_open, read_small};
 use super::record::Record;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

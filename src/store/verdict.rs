@@ -8,7 +8,7 @@
 
 use super::file::{open_sealed, read_small, seal};
 use super::{Identity, Store};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

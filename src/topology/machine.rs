@@ -5,6 +5,7 @@
 //! from `/sys` ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
 
 use super::cpuset::CpuSet;
+use crate::base::numbering::by_first_appearance;
 use std::collections::HashMap;
 
 /// Stands in a path for "in no single group of this level": see [`Machine::path_of`].
@@ -64,7 +65,7 @@ impl Machine {
                     }
                 }
             }
-            let parts = renumber(&part).1;
+            let parts = by_first_appearance(part.iter().copied()).1.len();
             candidates.push((parts, name, part));
         }
         candidates.sort_by_key(|&(parts, _, _)| parts);
@@ -74,7 +75,8 @@ impl Machine {
         let mut outer_groups = machine.pus.len().min(1);
         for (_, name, part) in candidates {
             let pairs: Vec<(u32, u32)> = outer.iter().copied().zip(part).collect();
-            let (groups, count) = renumber(&pairs);
+            let (groups, distinct) = by_first_appearance(pairs);
+            let count = distinct.len();
             if count > outer_groups {
                 machine.level_names.push(name);
                 machine.groups.push(groups.clone());
@@ -134,19 +136,6 @@ impl Machine {
         }
         text + &format!("{} pu", self.pus.len())
     }
-}
-
-/// Numbers the distinct values from 0 in the order of first appearance; also their count.
-fn renumber<T: Copy + Eq + std::hash::Hash>(values: &[T]) -> (Vec<u32>, usize) {
-    let mut ids: HashMap<T, u32> = HashMap::new();
-    let numbered = values
-        .iter()
-        .map(|&v| {
-            let next = ids.len() as u32;
-            *ids.entry(v).or_insert(next)
-        })
-        .collect();
-    (numbered, ids.len())
 }
 
 /// One list of levels that holds those of every machine of a job, outermost first, so that the

@@ -1,7 +1,7 @@
 //! What `map` and `eval` work on: a matrix, a topology, the slots that may be used.
 
 use super::selection::{self, KindArg, StoreArgs};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::Objective;
 use crate::matrix::SparseMatrix;
 use crate::metrics::Evaluation;

@@ -1,7 +1,7 @@
 //! Files with one number a line: mappings and loads.
 
 use super::selection;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::formats::Source;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What a command works on: a record of the store, or a matrix file of any known format.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
 use crate::store::{self, Launch, LaunchMode, Record, Store, Verdict};

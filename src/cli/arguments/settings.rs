@@ -1,6 +1,6 @@
 //! The options of a launch as command line options, made from the table in [`crate::options`].
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::options::{Opt, Settings, TABLE, find};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 

@@ -1,7 +1,7 @@
 //! `rankweave man` and `rankweave completions`: made from the definition of the command line.
 
+use crate::base::error::Result;
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::options::TABLE;
 
 /// Print completions for a shell

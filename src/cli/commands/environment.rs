@@ -1,7 +1,7 @@
 //! `rankweave env`: the variables, their values and what they mean.
 
+use crate::base::error::Result;
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::options::{Settings, TABLE};
 use serde_json::json;
 

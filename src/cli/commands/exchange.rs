@@ -1,10 +1,10 @@
 //! `rankweave import` and `rankweave export`: other tools' formats, both ways.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::number_file;
 use crate::cli::arguments::selection::{self, KindArg, SelectArgs, StoreArgs};
 use crate::cli::console::{Exit, output};
 use crate::decide;
-use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{self, Export, FORMATS};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{LaunchMode, Record};

@@ -1,8 +1,8 @@
 //! `rankweave report`: everything about a record as one HTML file.
 
+use crate::base::error::Result;
 use crate::cli::arguments::selection::{KindArg, SelectArgs};
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::report::html;
 use std::path::PathBuf;
 

@@ -4,12 +4,12 @@
 //! the library and the settings on to the processes it starts ([`crate::cli::preload`]). Then this
 //! process *becomes* the launcher: signals, terminal and exit code are the launcher's own.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::plan;
 use crate::cli::preload::{functions, library, settings};
-use crate::error::{Error, ErrorKind, Result};
 use crate::options::FUNCTIONS;
 use std::os::unix::process::CommandExt;
 

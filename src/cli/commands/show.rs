@@ -1,8 +1,8 @@
 //! `rankweave show`: summary and heat map of a record.
 
+use crate::base::error::Result;
 use crate::cli::arguments::selection::{KindArg, SelectArgs};
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::report::Summary;
 use crate::report::terminal::{self, When};
 use crate::store::Launch;

@@ -1,8 +1,8 @@
 //! `rankweave list` and `rankweave rm`: what is in the store.
 
+use crate::base::error::Result;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::report::units;
 use crate::store::{Entry, Finding, Store, program_of_key};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `rankweave topo`: shows a topology, or this machine's.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::console::{Exit, output};
-use crate::error::{Error, ErrorKind, Result};
 use crate::topology::{self, Machine, Topology, Tree, costs};
 use serde::Serialize;
 use std::collections::BTreeMap;

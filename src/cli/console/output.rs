@@ -3,7 +3,7 @@
 //! A reader that closes the pipe (`rankweave show | head`) has what it wanted: that ends the
 //! command quietly and counts as success.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

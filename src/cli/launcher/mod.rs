@@ -9,7 +9,7 @@ mod question;
 pub(in crate::cli) use executable::in_path;
 pub(in crate::cli) use question::answer;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Families of launchers, by how they pass variables on to the processes.

@@ -1,11 +1,11 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
 use super::{app_file, library, settings};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
 use crate::cli::inspect::Image;
 use crate::cli::launcher::{Found, Launcher};
-use crate::error::{Error, ErrorKind, Result};
 use crate::options::is_c_function;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Finds the library to preload.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 /// The variable that names the library directly.

@@ -1,8 +1,8 @@
 //! The settings of a launch, as environment variables that its processes get.
 
 use super::library;
+use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
-use crate::error::Result;
 use crate::options::{FUNCTIONS, Settings};
 use std::ffi::OsString;
 

@@ -1,7 +1,7 @@
 //! Runs one launch and waits for it: output into files, a time limit, signals passed on.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::preload::command::Plan;
-use crate::error::{Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

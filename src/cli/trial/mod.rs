@@ -8,11 +8,11 @@ mod execute;
 
 pub(super) use execute::{End, Outcome, Streams, execute};
 
+use crate::base::error::{Error, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::launcher::{Found, Launcher};
 use crate::cli::preload::command::{Plan, plan};
 use crate::cli::preload::{functions, library, settings};
-use crate::error::{Error, Result};
 use crate::options::{FUNCTIONS, TABLE};
 use crate::store::{Record, Store};
 use std::path::{Path, PathBuf};

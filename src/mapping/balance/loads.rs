@@ -1,6 +1,6 @@
 //! The compute load of every task.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// Compute load of every task, and how uneven slots may be loaded.
 #[derive(Debug, Clone, PartialEq)]

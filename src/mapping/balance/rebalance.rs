@@ -9,7 +9,7 @@ use super::judge::Judge;
 use super::loads::Loads;
 use super::local_search::{Homes, NOWHERE, improve};
 use super::weighted_mapping::{Balanced, map_with_loads};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::remap::check;
 use crate::mapping::{Budget, Mapper, Previous, ProblemBuilder, remap};
 

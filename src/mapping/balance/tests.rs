@@ -1,7 +1,7 @@
 //! What the mapping of weighted tasks must keep, with every algorithm.
 
 use super::*;
-use crate::error::ErrorKind;
+use crate::base::error::ErrorKind;
 use crate::mapping::{Budget, Objective, Preset, Problem, by_name, registry};
 use crate::matrix::{Graph, synthetic::pattern};
 use crate::metrics;

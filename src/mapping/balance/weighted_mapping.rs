@@ -4,7 +4,7 @@ use super::grouping::Groups;
 use super::judge::Judge;
 use super::loads::Loads;
 use super::local_search::improve;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::{Budget, Mapper, Problem, ProblemBuilder};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Orders that know nothing of the traffic: what other mappings are measured against.
 
 use super::filled_problem::FilledProblem;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 //! than tasks the first ones are used.
 
 use super::filled_problem::FilledProblem;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::engine::{Csr, Scale};
 use crate::mapping::geometric::detect;
 use crate::mapping::{Budget, Mapper, Outcome, Problem, TaskGrid};

@@ -7,7 +7,7 @@
 use super::filled_problem::FilledProblem;
 use super::geom::Geom;
 use super::refine_topolb::{swap_gain, task_cost};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.

@@ -11,7 +11,7 @@
 use super::filled_problem::FilledProblem;
 use super::neighbour_joining;
 use super::quotient::Quotient;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::engine::{Csr, Rng, Scale, TreePlaces};
 use crate::mapping::multisection::{Bisector, multisect};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};

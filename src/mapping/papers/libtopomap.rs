@@ -8,7 +8,7 @@
 use super::bipartition;
 use super::filled_problem::FilledProblem;
 use super::quotient::volume;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::Csr;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;

@@ -10,7 +10,7 @@
 use super::filled_problem::FilledProblem;
 use super::geom::{Job, sort_ranks};
 use super::hiertopomap::border;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.

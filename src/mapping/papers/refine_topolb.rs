@@ -7,7 +7,7 @@
 use super::filled_problem::FilledProblem;
 use super::quotient::volume;
 use super::{topocentlb, topolb};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::{Csr, Distance, TreePlaces, lookup, with_distance};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 

@@ -2,7 +2,7 @@
 //! tasks on their places, the same answer each time, a cost that is the evaluator's.
 
 use super::ALL;
-use crate::error::ErrorKind;
+use crate::base::error::ErrorKind;
 use crate::mapping::{Budget, Mapper, Problem};
 use crate::matrix::Graph;
 use crate::metrics;

@@ -5,7 +5,7 @@
 
 use super::filled_problem::FilledProblem;
 use super::quotient::volume;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 

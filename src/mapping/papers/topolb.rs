@@ -11,7 +11,7 @@
 
 use super::filled_problem::FilledProblem;
 use super::quotient::volume;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
 /// See the module.

@@ -17,7 +17,7 @@ use super::dense_exchange::exchange;
 use super::filled_problem::FilledProblem;
 use super::quotient::quotient;
 use super::topomatch_grouping::{Strategy, group};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::engine::closest_in_tree;
 use crate::mapping::engine::{TreePlaces, is_dense};
 use crate::mapping::multisection::multisect;

@@ -11,7 +11,7 @@ use super::network_search::NetworkSearch;
 use super::quotient::Quotient;
 use super::umpa_greedy::greedy;
 use super::umpa_hops::{candidates, refine};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::engine::Maxima;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;

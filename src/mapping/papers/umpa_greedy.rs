@@ -9,7 +9,7 @@
 use super::filled_problem::FilledProblem;
 use super::network_search::NetworkSearch;
 use super::quotient::{Quotient, volume};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;

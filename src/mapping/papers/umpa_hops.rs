@@ -9,7 +9,7 @@ use super::filled_problem::FilledProblem;
 use super::network_search::NetworkSearch;
 use super::quotient::Quotient;
 use super::umpa_greedy::{greedy, group_cost, weighted_hops};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 

@@ -4,7 +4,7 @@ use super::grid_on_grid::on_grid;
 use super::objectives::{lower_largest, lower_links};
 use super::regular_patterns::{by_cycles, is_regular};
 use super::{Effort, polish};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::mapping::engine::{Prepared, align_tree, with_distance};
 use crate::mapping::evaluation::value;
 use crate::mapping::geometric::{detect, place_on_tree};

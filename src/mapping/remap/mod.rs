@@ -17,7 +17,7 @@ mod tests;
 use super::engine::{Prepared, with_distance};
 use super::evaluation::value;
 use super::{Budget, Mapper, Objective, Outcome, Problem};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// The previous mapping and what leaving it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]

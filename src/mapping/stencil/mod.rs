@@ -28,7 +28,7 @@ mod tests;
 use super::engine::Prepared;
 use super::geometric::{GridShape, detect};
 use super::{Budget, Mapper, Outcome, Problem};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use decomposition::Decomposition;
 use node_groups::node_groups;
 use points::Points;

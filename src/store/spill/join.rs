@@ -2,7 +2,7 @@
 
 use super::about::{Job, Order};
 use super::part::{Gaps, Part};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{Launch, Placement, Record, Unfinished};
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@
 
 use super::about::About;
 use super::layout::MOST_TASKS;
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::Traffic;
 use serde::{Deserialize, Serialize};
 

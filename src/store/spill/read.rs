@@ -3,7 +3,7 @@
 use super::about::About;
 use super::layout::{self, Entry, Head, tag, u32_at, u64_at, word};
 use super::part::{Gaps, Part};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::collectives::{self, Call, InterRoot, Model, Operation};
 use crate::matrix::{Kind, Traffic};
 use std::collections::{BTreeMap, HashMap};

@@ -5,7 +5,7 @@ use super::join::{best_of, join};
 use super::part::Part;
 use super::scan::{Found, State, scan};
 use super::waiting::{Waiting, remove_all};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::store::{LaunchMode, Record, Store};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

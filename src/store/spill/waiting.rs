@@ -1,7 +1,7 @@
 //! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.parts`.
 
 use super::part::{Part, decode_parts, encode_parts};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::store::Store;
 use std::fs::OpenOptions;
 use std::io::Read;

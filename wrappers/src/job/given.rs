@@ -1,6 +1,6 @@
 //! The machine where the user gave one: the slots of the processes in it, and their nodes.
 
-use rw::error::ErrorKind;
+use rw::base::error::ErrorKind;
 use rw::options::Settings;
 use rw::topology::Topology;
 

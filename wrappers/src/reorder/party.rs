@@ -17,6 +17,8 @@ use crate::record::counters;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
+use rw::base::hash::Fnv1a;
+use rw::base::permutation::is_permutation;
 use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
 use rw::store::Placement;
@@ -77,14 +79,11 @@ impl<A: Abi> Party<A> {
         Some(Party { comm, size, tasks, facts })
     }
 
-    /// A number for these processes in this order (FNV-1a, 64 bits).
+    /// A number for these processes in this order.
     pub fn hash(&self) -> u64 {
-        self.tasks
-            .iter()
-            .flat_map(|task| task.to_le_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            })
+        let mut hash = Fnv1a::default();
+        self.tasks.iter().for_each(|task| hash.bytes(&task.to_le_bytes()));
+        hash.value()
     }
 
     /// Takes the largest of every number over all processes; `None` after an MPI error.
@@ -266,9 +265,4 @@ fn tasks_of<A: Abi>(comm: A::Comm, size: usize) -> Option<Vec<u32>> {
         return None;
     }
     tasks.into_iter().map(|task| u32::try_from(task).ok()).collect()
-}
-
-fn is_permutation(order: &[u32]) -> bool {
-    let mut seen = vec![false; order.len()];
-    order.iter().all(|&p| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true)))
 }

@@ -1,13 +1,14 @@
 //! The node that this process runs on: its name, the processors this process may use, its topology.
 
 use crate::sys::hwloc;
+use rw::base::hash::Fnv1a;
 use rw::topology::Machine;
 
-/// A number for these bytes (FNV-1a, 64 bits).
+/// A number for these bytes.
 pub fn hash_of(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let mut hash = Fnv1a::default();
+    bytes.for_each(|byte| hash.bytes(&[byte]));
+    hash.value()
 }
 
 /// A number that the processes of a node have in common, and no others.

@@ -10,8 +10,8 @@
 
 use super::files::Files;
 use super::text::{Difference, Filter, Order};
+use crate::base::error::Result;
 use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
-use crate::error::Result;
 use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
 

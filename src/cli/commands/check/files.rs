@@ -1,6 +1,6 @@
 //! Output files of a program: put back before every run, and compared between runs.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -6,12 +6,12 @@ mod examine;
 mod files;
 mod text;
 
+use crate::base::error::Result;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::shell::quoted;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
-use crate::error::Result;
 use crate::options::number_list;
 use crate::report::units::printable;
 use crate::store::{Finding, Store, Verdict};

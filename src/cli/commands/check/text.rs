@@ -8,7 +8,7 @@
 //!
 //! Limits: what is no text is compared byte by byte.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use regex::{Regex, RegexBuilder};
 
 /// A number, whole or not.

@@ -1,7 +1,7 @@
 //! One run of a comparison, and the number that is compared.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
-use crate::error::{Error, ErrorKind, Result};
 use crate::report::units::printable;
 use crate::store::Record;
 use regex::{Regex, RegexBuilder};

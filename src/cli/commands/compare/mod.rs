@@ -3,11 +3,11 @@
 mod interval;
 mod measure;
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
-use crate::error::{Error, ErrorKind, Result};
 use crate::report::units;
 use crate::store::{Store, joined};
 use interval::Estimate;

@@ -2,10 +2,10 @@
 
 use super::bindings::Bindings;
 use super::{checks, probe, program};
+use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Search, Started, start};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
-use crate::error::{ErrorKind, Result};
 use crate::options::{Mode, Settings};
 use crate::store::{self, Store};
 use serde_json::{Value, json};

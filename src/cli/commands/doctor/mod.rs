@@ -12,10 +12,10 @@ mod probe;
 mod program;
 mod text;
 
+use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::preload::settings;
-use crate::error::Result;
 use diagnosis::Diagnosis;
 
 const EXAMPLES: &str = "\

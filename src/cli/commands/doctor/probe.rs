@@ -4,8 +4,8 @@
 //! the file can be read there. No MPI is started.
 
 use super::diagnosis::{Diagnosis, Finding, Level};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::preload;
-use crate::error::{Error, ErrorKind, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -2,10 +2,10 @@
 
 mod noise;
 
+use crate::base::error::Result;
 use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
-use crate::error::Result;
 use crate::mapping::Objective;
 use crate::metrics::{self, Evaluation};
 use noise::NoiseArgs;

@@ -1,9 +1,9 @@
 //! `rankweave eval --noise`: how exact the matrix has to be.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::instance::{Instance, no_links};
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
-use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{self, Budget, Noise, Objective, Preset, Sample, Study};
 use serde::Serialize;
 

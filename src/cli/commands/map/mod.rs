@@ -1,10 +1,10 @@
 //! `rankweave map`: computes a mapping offline.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::instance::{Figure, Instance, InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
-use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::{
     self, Budget, Loads, Mapper, Objective, Preset, Previous, Problem, ProblemBuilder,
 };

@@ -1,8 +1,8 @@
 //! `rankweave recover`: records of programs that did not reach MPI_Finalize.
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
-use crate::error::{Error, ErrorKind, Result};
 use crate::options::Spill;
 use crate::report::units;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};

@@ -1,0 +1,39 @@
+//! Permutations of 0 … n − 1 as lists: entry i is where i goes.
+
+/// Whether every number below the length of the list stands in it exactly once.
+pub fn is_permutation(list: &[u32]) -> bool {
+    list.iter().all(|&to| (to as usize) < list.len()) && is_injective(list, list.len())
+}
+
+/// Whether all numbers of the list are below `bound` and none stands in it twice: the places of fewer
+/// tasks than there are places.
+pub fn is_injective(list: &[u32], bound: usize) -> bool {
+    let mut seen = vec![false; bound];
+    list.iter().all(|&to| seen.get_mut(to as usize).is_some_and(|s| !std::mem::replace(s, true)))
+}
+
+/// The permutation that changes nothing.
+pub fn identity(length: usize) -> Vec<u32> {
+    (0..length as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_once() {
+        assert!(is_permutation(&[]));
+        assert!(is_permutation(&[2, 0, 1]));
+        assert!(is_permutation(&identity(9)));
+        assert!(!is_permutation(&[0, 0]), "twice");
+        assert!(!is_permutation(&[0, 2]), "beyond the end");
+    }
+
+    #[test]
+    fn a_part_of_the_places() {
+        assert!(is_injective(&[5, 0], 6));
+        assert!(!is_injective(&[5, 5], 6));
+        assert!(!is_injective(&[6], 6));
+    }
+}
