@@ -15,9 +15,11 @@ pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use two_phase::{Found, Network, Part};
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::permutation::is_permutation;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::{CommMatrix, Graph};
 use crate::metrics;
+use crate::options::Settings;
 use crate::topology::Topology;
 use std::time::Duration;
 
@@ -34,6 +36,19 @@ pub struct Options {
     pub time_limit: Duration,
     /// The grid that the tasks are points of, where the program said so.
     pub grid: Option<TaskGrid>,
+}
+
+impl Options {
+    /// What the settings of a launch say of it.
+    pub fn of(settings: &Settings) -> Options {
+        Options {
+            fixed: settings.fix.clone(),
+            min_gain_percent: settings.min_gain,
+            seed: settings.seed,
+            time_limit: settings.time_limit,
+            grid: None,
+        }
+    }
 }
 
 impl Default for Options {
@@ -113,9 +128,7 @@ pub fn judge(
 ) -> Result<Decision> {
     let tasks = graph.vertices();
     check(tasks, slot_of_process, options)?;
-    let mut seen = vec![false; tasks];
-    let new = |&p: &u32| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true));
-    let sound = process_of_task.len() == tasks && process_of_task.iter().all(new);
+    let sound = process_of_task.len() == tasks && is_permutation(&process_of_task);
     let stays = |&t: &u32| process_of_task.get(t as usize) == Some(&t);
     if !sound || !options.fixed.iter().all(stays) {
         return Err(Error::new(ErrorKind::Infeasible, "the order that was found is not valid"));

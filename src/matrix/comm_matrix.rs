@@ -62,6 +62,17 @@ impl CommMatrix {
         &self.layers[kind as usize]
     }
 
+    /// The bytes of all kinds between tasks on different nodes.
+    pub fn bytes_between<N: PartialEq>(&self, node_of_task: impl Fn(usize) -> N) -> u64 {
+        self.layers.iter().fold(0, |sum, l| sum.saturating_add(l.bytes_between(&node_of_task)))
+    }
+
+    /// The bytes of all kinds between all tasks.
+    pub fn total_bytes(&self) -> u64 {
+        let bytes = self.layers.iter().flat_map(SparseMatrix::entries).map(|(_, _, t)| t.bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// All kinds added up.
     pub fn sum(&self) -> SparseMatrix {
         self.sum_of(&Kind::ALL)

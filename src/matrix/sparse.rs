@@ -107,6 +107,13 @@ impl SparseMatrix {
         (0..self.tasks()).flat_map(move |i| self.row(i).map(move |(j, t)| (i as u32, j, t)))
     }
 
+    /// The bytes between tasks on different nodes.
+    pub fn bytes_between<N: PartialEq>(&self, node_of_task: impl Fn(usize) -> N) -> u64 {
+        self.entries()
+            .filter(|&(i, j, _)| node_of_task(i as usize) != node_of_task(j as usize))
+            .fold(0, |sum, (_, _, traffic)| sum.saturating_add(traffic.bytes))
+    }
+
     /// Sum over all pairs.
     pub fn total(&self) -> Traffic {
         let mut sum = Traffic::default();

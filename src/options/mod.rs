@@ -6,14 +6,17 @@
 //! [`Settings::from_env`], which never fails: a value that cannot be read is reported and its
 //! default is used, because a profiling library must not be the reason why a job ends.
 
+mod choices;
+mod environment;
 mod functions;
 mod names;
 mod parse;
 mod settings;
 mod table;
 
+pub use choices::{Collectives, Mode, Slots, Spill, Times};
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
 pub use parse::{number_list, seconds};
-pub use settings::{Collectives, Mode, Settings, Slots, Spill, Times};
+pub use settings::Settings;
 pub use table::{Opt, TABLE, find};

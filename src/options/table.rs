@@ -3,7 +3,8 @@
 //! To add one: a field in [`Settings`], a row here. Command line, `rankweave env`, man page,
 //! completions and documentation follow, and tests fail if one of them does not.
 
-use super::settings::{Collectives, Mode, Settings, Slots, Spill, Times};
+use super::choices::{Collectives, Mode, Slots, Spill, Times};
+use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
 

@@ -188,8 +188,8 @@ impl Summary {
                 .map(|&k| KindSummary { kind: k.name(), amount: amount(record.matrix.layer(k)) })
                 .collect(),
             total: amount(&matrix),
-            internode_bytes: known.then(|| internode(&matrix, nodes_of(true))),
-            internode_bytes_given_order: known.then(|| internode(&matrix, nodes_of(false))),
+            internode_bytes: known.then(|| matrix.bytes_between(nodes_of(true))),
+            internode_bytes_given_order: known.then(|| matrix.bytes_between(nodes_of(false))),
             wall_seconds: launch.wall_seconds,
             wall_seconds_given_order: record.baseline.as_ref().map(|b| b.wall_seconds),
             mpi_seconds: launch.in_mpi.map(|t| t.mean_seconds),
@@ -356,14 +356,6 @@ impl Summary {
 fn amount(matrix: &SparseMatrix) -> Amount {
     let Traffic { bytes, messages } = matrix.total();
     Amount { bytes, messages, pairs: matrix.pairs() }
-}
-
-/// Bytes between tasks on different nodes.
-pub fn internode(matrix: &SparseMatrix, node_of: impl Fn(usize) -> Option<usize>) -> u64 {
-    matrix
-        .entries()
-        .filter(|&(i, j, _)| node_of(i as usize) != node_of(j as usize))
-        .fold(0u64, |sum, (_, _, t)| sum.saturating_add(t.bytes))
 }
 
 fn top_senders(matrix: &SparseMatrix, most: usize) -> Vec<Sender> {

@@ -12,6 +12,7 @@ use super::Store;
 use super::directory::is_stale;
 use super::file::{open_sealed, read_small, seal};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::permutation::is_permutation;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,11 +65,9 @@ impl KeptOrder {
 
     /// Whether it is a permutation of its tasks, or none.
     fn is_sound(&self) -> bool {
-        let mut seen = vec![false; self.process_of_task.len()];
-        let new = |&p: &u32| seen.get_mut(p as usize).is_some_and(|s| !std::mem::replace(s, true));
         self.process_of_task.is_empty()
             || self.process_of_task.len() == self.tasks as usize
-                && self.process_of_task.iter().all(new)
+                && is_permutation(&self.process_of_task)
     }
 
     /// The part of the file's name that stands for the question.

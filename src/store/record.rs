@@ -2,6 +2,7 @@
 
 use super::history::{InMpi, Past};
 use super::{LaunchMode, Placement};
+use crate::base::permutation::is_injective;
 use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -51,10 +52,7 @@ pub struct Constructed {
 impl Constructed {
     /// True if there is a task, each is below `tasks`, and none is there twice.
     pub fn is_sound(&self, tasks: usize) -> bool {
-        let mut sorted = self.task_of_vertex.clone();
-        sorted.sort_unstable();
-        sorted.windows(2).all(|pair| pair[0] != pair[1])
-            && sorted.last().is_some_and(|&last| (last as usize) < tasks)
+        !self.task_of_vertex.is_empty() && is_injective(&self.task_of_vertex, tasks)
     }
 }
 

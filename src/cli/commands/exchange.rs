@@ -1,6 +1,7 @@
 //! `rankweave import` and `rankweave export`: other tools' formats, both ways.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::permutation::is_permutation;
 use crate::cli::arguments::number_file;
 use crate::cli::arguments::selection::{self, KindArg, SelectArgs, StoreArgs};
 use crate::cli::console::{Exit, output};
@@ -169,17 +170,15 @@ impl ExportArgs {
     fn given_order(&self, path: &Path, record: &Record) -> Result<Vec<u32>> {
         let name = path.display().to_string();
         let tasks = record.matrix.tasks();
-        let order = number_file::mapping(path)?;
-        let mut taken = vec![false; tasks];
-        let free = order
-            .iter()
-            .all(|&p| taken.get_mut(p).is_some_and(|slot| !std::mem::replace(slot, true)));
-        if order.len() != tasks || !free {
+        let order: Option<Vec<u32>> =
+            number_file::mapping(path)?.into_iter().map(|p| u32::try_from(p).ok()).collect();
+        let order = order.filter(|order| order.len() == tasks && is_permutation(order));
+        let Some(order) = order else {
             let what = format!("this is not an order of {tasks} processes");
             return Err(Error::new(ErrorKind::Infeasible, what)
                 .at(name)
                 .advise("one line for each task, each process from 0 once"));
-        }
-        Ok(order.into_iter().map(|process| process as u32).collect())
+        };
+        Ok(order)
     }
 }

@@ -3,6 +3,7 @@
 use super::about::{Job, Order};
 use super::part::{Gaps, Part};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::numbering::by_first_appearance;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{Launch, Placement, Record, Unfinished};
 use std::collections::BTreeMap;
@@ -125,14 +126,8 @@ fn launch(parts: &[Part], job: &Job, matrix: &CommMatrix, how: &str) -> Launch {
     } else {
         launch.placement = nodes(parts, tasks);
     }
-    for kind in Kind::ALL {
-        for (i, j, traffic) in matrix.layer(kind).entries() {
-            launch.total_bytes = launch.total_bytes.saturating_add(traffic.bytes);
-            if launch.node_of(i as usize) != launch.node_of(j as usize) {
-                launch.internode_bytes = launch.internode_bytes.saturating_add(traffic.bytes);
-            }
-        }
-    }
+    launch.total_bytes = matrix.total_bytes();
+    launch.internode_bytes = matrix.bytes_between(|task| launch.node_of(task));
     launch
 }
 
@@ -165,17 +160,8 @@ fn nodes(parts: &[Part], tasks: usize) -> Placement {
     for about in parts.iter().map(|p| &p.about) {
         host_of_process[about.process as usize] = &about.host;
     }
-    let mut names: Vec<String> = Vec::new();
-    let mut number: BTreeMap<&str, u32> = BTreeMap::new();
-    let nodes = host_of_process
-        .into_iter()
-        .map(|host| {
-            *number.entry(host).or_insert_with(|| {
-                names.push(host.to_string());
-                names.len() as u32 - 1
-            })
-        })
-        .collect();
+    let (nodes, names) = by_first_appearance(host_of_process);
+    let names = names.into_iter().map(str::to_string).collect();
     Placement::of_nodes(nodes, names)
 }
 

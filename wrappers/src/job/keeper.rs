@@ -277,7 +277,7 @@ impl Keeper {
             topology: topology.into(),
             slots,
             nodes,
-            options: settings.decide_options(),
+            options: rw::decide::Options::of(settings),
             places: signature,
             searchers: settings.searchers,
             store: self.store.clone(),
@@ -356,7 +356,8 @@ impl Keeper {
             decision: self.decision.clone(),
             ..Launch::default()
         };
-        (launch.internode_bytes, launch.total_bytes) = internode_bytes(&matrix, &launch);
+        launch.internode_bytes = matrix.bytes_between(|task| launch.node_of(task));
+        launch.total_bytes = matrix.total_bytes();
         let mut history = Vec::new();
         let baseline = self.before.take().and_then(|mut before| {
             history = std::mem::take(&mut before.history);
@@ -448,22 +449,4 @@ impl Keeper {
         }
         text
     }
-}
-
-/// Bytes between nodes and bytes in all of a launch's matrix.
-fn internode_bytes(matrix: &rw::matrix::CommMatrix, launch: &Launch) -> (u64, u64) {
-    let node = |task: u32| {
-        let process = launch.process_of_task.get(task as usize).copied().unwrap_or(task);
-        launch.placement.node_of_process.get(process as usize)
-    };
-    let (mut between, mut total) = (0u64, 0u64);
-    for kind in rw::matrix::Kind::ALL {
-        for (i, j, traffic) in matrix.layer(kind).entries() {
-            total = total.saturating_add(traffic.bytes);
-            if node(i) != node(j) {
-                between = between.saturating_add(traffic.bytes);
-            }
-        }
-    }
-    (between, total)
 }

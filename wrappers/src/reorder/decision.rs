@@ -87,7 +87,7 @@ pub fn order(
         .collect();
     let matrix =
         CommMatrix::from_point_to_point(SparseMatrix::from_entries(reports.len(), &entries));
-    let options = decide::Options { fixed, grid, ..settings.decide_options() };
+    let options = decide::Options { fixed, grid, ..decide::Options::of(settings) };
     let decision = decide::decide(&matrix, topology.as_ref(), &slots, &options)?;
     Ok((decision.changed.then_some(decision.process_of_task), decision.reason))
 }

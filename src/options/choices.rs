@@ -1,0 +1,141 @@
+//! The values that options take where these are more than a number or a text.
+
+use super::parse;
+use crate::base::error::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+
+/// What a launch does with the store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Record when nothing is stored under the key, else reorder.
+    #[default]
+    Auto,
+    /// Record, in the launcher's order.
+    Record,
+    /// Reorder from the stored matrix (and record); an error message and the launcher's order when
+    /// there is none.
+    Reorder,
+    /// A random permutation of the ranks, for safety tests.
+    Shuffle,
+    /// Nothing: every call goes straight to MPI.
+    Off,
+}
+
+impl Mode {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 5] = ["auto", "record", "reorder", "shuffle", "off"];
+    const ALL: [Mode; 5] = [Mode::Auto, Mode::Record, Mode::Reorder, Mode::Shuffle, Mode::Off];
+
+    /// The name as given in options and records.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        parse::choice(text, &Self::NAMES).map(|i| Self::ALL[i])
+    }
+}
+
+/// How collective calls become traffic between pairs of tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Collectives {
+    /// What the call means: data goes from each source straight to each destination.
+    Logical,
+    /// What the usual algorithms (trees, rings, recursive doubling, …) send.
+    #[default]
+    Model,
+}
+
+impl Collectives {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 2] = ["logical", "model"];
+
+    /// The name as given in options.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        const ALL: [Collectives; 2] = [Collectives::Logical, Collectives::Model];
+        parse::choice(text, &Self::NAMES).map(|i| ALL[i])
+    }
+}
+
+/// The slot of each process, as the user gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Slots {
+    /// Entry k is the slot of the process with launcher rank k.
+    List(Vec<u32>),
+    /// A file that holds such a list, one slot a line.
+    File(PathBuf),
+}
+
+impl Slots {
+    /// The list itself; reads the file if it is one. `#` starts a comment there.
+    pub fn read(&self) -> Result<Vec<u32>> {
+        match self {
+            Slots::List(list) => Ok(list.clone()),
+            Slots::File(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|e| Error::io("cannot read the list of slots", path, &e))?;
+                let plain: Vec<&str> =
+                    text.lines().map(|l| l.split('#').next().unwrap_or("")).collect();
+                parse::number_list(&plain.join("\n")).map_err(|e| e.at(path.display()))
+            }
+        }
+    }
+}
+
+/// Where counters are kept while a program runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Spill {
+    /// In memory (/dev/shm), else in the directory for temporary files.
+    #[default]
+    Auto,
+    /// In this directory of the node.
+    Directory(PathBuf),
+    /// Nowhere: they go with the process.
+    Off,
+}
+
+impl Spill {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        match text {
+            _ if text.eq_ignore_ascii_case("off") => Ok(Spill::Off),
+            _ if text.eq_ignore_ascii_case("auto") => Ok(Spill::Auto),
+            _ if text.starts_with('/') => Ok(Spill::Directory(text.into())),
+            _ => Err(Error::new(ErrorKind::Usage, format!("'{text}' is not a directory"))
+                .advise("the full path of a directory of the node, auto or off")),
+        }
+    }
+
+    /// The directory that was asked for.
+    pub fn directory(&self) -> Option<&std::path::Path> {
+        match self {
+            Spill::Directory(directory) => Some(directory),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the time in MPI calls is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Times {
+    /// In random windows, or always where calls are few.
+    #[default]
+    Sampled,
+    /// Every call.
+    All,
+    /// Not at all.
+    Off,
+}
+
+impl Times {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 3] = ["sampled", "all", "off"];
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        const ALL: [Times; 3] = [Times::Sampled, Times::All, Times::Off];
+        parse::choice(text, &Self::NAMES).map(|i| ALL[i])
+    }
+}
