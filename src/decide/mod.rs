@@ -7,6 +7,8 @@
 mod engine_version;
 mod feedback;
 pub mod mixed;
+#[cfg(test)]
+mod pinned_answers;
 mod two_phase;
 mod wording;
 
