@@ -14,7 +14,7 @@ const LONGEST: usize = 1 << 29;
 /// A message on its way; the buffer has to stay until it is done.
 fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Request> {
     let mut request = A::request_null();
-    // SAFETY: a buffer of this length that stays until the request is done.
+    // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
     let code = unsafe {
         let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
         let (comm, byte) = (private.comm, A::byte());
@@ -25,7 +25,7 @@ fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Req
 
 fn received<A: Abi>(private: &PrivateComm<A>, from: u32, data: &mut [u8]) -> Option<A::Request> {
     let mut request = A::request_null();
-    // SAFETY: as above.
+    // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
     let code = unsafe {
         let (buffer, count) = (data.as_mut_ptr().cast(), data.len() as c_int);
         let (comm, byte) = (private.comm, A::byte());

@@ -372,7 +372,8 @@ pub fn stop() {
     if signal == 0 {
         return;
     }
-    // SAFETY: as in `handle`.
+    // SAFETY: a struct that the first call fills before it is read; the previous action is leaked, so
+    // that its address stays valid.
     unsafe {
         let mut current: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &raw mut current) == 0

@@ -40,12 +40,12 @@ fn entries() -> impl Iterator<Item = &'static AtomicPtr<c_char>> {
     // array in another thread meanwhile does what the C library forbids.
     let mut next = unsafe { environ };
     std::iter::from_fn(move || {
-        // SAFETY: as above; not past the end.
+        // SAFETY: null, or an element of the array: the null pointer that ends it is not passed.
         let entry = unsafe { next.as_ref()? };
         if entry.load(Ordering::Acquire).is_null() {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: this element is not the last one, which is null.
         next = unsafe { next.add(1) };
         Some(entry)
     })

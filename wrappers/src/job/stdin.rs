@@ -216,7 +216,7 @@ impl Given {
                 if copy < 0 {
                     return;
                 }
-                // SAFETY: as above.
+                // SAFETY: dup has just made this descriptor; nothing else knows it.
                 let input = unsafe { OwnedFd::from_raw_fd(copy) };
                 if let Some(nothing) = nothing() {
                     replace_stdin(&nothing);
@@ -306,7 +306,8 @@ fn send(stream: &UnixStream, descriptor: c_int) -> bool {
 fn receive(stream: &UnixStream) -> Option<OwnedFd> {
     let mut byte = [0u8; 1];
     let mut beside = Beside([0; 32]);
-    // SAFETY: as in `send`; a descriptor that came belongs to this process alone.
+    // SAFETY: the header names one part and one buffer beside it, both of which live until the call
+    // returns; a descriptor that came belongs to this process alone.
     unsafe {
         let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
         let mut message: libc::msghdr = std::mem::zeroed();

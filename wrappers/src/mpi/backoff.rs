@@ -185,7 +185,7 @@ unsafe fn arm(timer: libc::timer_t) {
         it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
         it_value: libc::timespec { tv_sec: 0, tv_nsec: SLICE_NANOSECONDS },
     };
-    // SAFETY: by contract.
+    // SAFETY: the caller passes a timer that exists; the time is a valid structure.
     unsafe { libc::timer_settime(timer, 0, &raw const soon, ptr::null_mut()) };
 }
 

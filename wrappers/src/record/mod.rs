@@ -65,7 +65,7 @@ pub unsafe fn send<A: Abi>(
 /// The same for the first message on a communicator, to a rank of it, or of a datatype.
 ///
 /// # Safety
-/// As [`send`].
+/// Called by the wrapper of a send with the program's own arguments.
 pub unsafe fn send_slow<A: Abi>(
     comm: A::Comm,
     dest: c_int,
@@ -89,9 +89,9 @@ pub unsafe fn send_slow<A: Abi>(
 /// [`send`], or [`send_slow`] where that cannot.
 ///
 /// # Safety
-/// As [`send`].
+/// Called by the wrapper of a send with the program's own arguments.
 pub unsafe fn send_now<A: Abi>(comm: A::Comm, dest: c_int, count: i64, datatype: A::Datatype) {
-    // SAFETY: by contract.
+    // SAFETY: the caller is the wrapper of a send and passes on the program's own arguments.
     unsafe {
         if send::<A>(comm, dest, count, datatype).is_none() {
             send_slow::<A>(comm, dest, count, datatype);
@@ -110,7 +110,7 @@ pub trait Types<A: Abi>: Copy {
 
 impl<A: Abi> Types<A> for *const A::Datatype {
     unsafe fn at(self, i: u32) -> A::Datatype {
-        // SAFETY: by contract.
+        // SAFETY: the caller promises that the array has more than `i` elements.
         unsafe { *self.add(i as usize) }
     }
 }
@@ -126,14 +126,14 @@ pub trait Counts: Copy {
 
 impl Counts for *const c_int {
     unsafe fn at(self, i: u32) -> i64 {
-        // SAFETY: by contract.
+        // SAFETY: the caller promises that the array has more than `i` elements.
         i64::from(unsafe { *self.add(i as usize) })
     }
 }
 
 impl Counts for *const i64 {
     unsafe fn at(self, i: u32) -> i64 {
-        // SAFETY: by contract.
+        // SAFETY: the caller promises that the array has more than `i` elements.
         unsafe { *self.add(i as usize) }
     }
 }

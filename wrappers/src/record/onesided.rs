@@ -154,7 +154,8 @@ pub unsafe fn get_accumulate<A: Abi>(
 }
 
 pub unsafe fn fetch_and_op<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype, op: A::Op) {
-    // SAFETY: the same window and datatype.
+    // SAFETY: the window, the rank and the datatype are those of the program's call, which moves one
+    // element each way.
     unsafe { get_accumulate::<A>(win, rank, 1, datatype, 1, datatype, op) };
 }
 

@@ -82,7 +82,7 @@ pub unsafe fn copied(array: *const c_int, count: usize) -> Option<Vec<c_int>> {
     if count == 0 {
         return Some(Vec::new());
     }
-    // SAFETY: by contract.
+    // SAFETY: not null, and then the caller says that the array has `count` elements.
     (!array.is_null()).then(|| unsafe { std::slice::from_raw_parts(array, count) }.to_vec())
 }
 
@@ -104,7 +104,8 @@ impl Side {
     ) -> Option<Side> {
         let degree = usize::try_from(degree).ok()?;
         let form = sentinels.form(weights, degree)?;
-        // SAFETY: by contract.
+        // SAFETY: the caller passes arrays of `degree` elements; `weights` is one unless it was found to
+        // be a sentinel or null.
         let (ranks, weights) = unsafe {
             let weights = if form == Form::Numbers { copied(weights, degree)? } else { Vec::new() };
             (copied(ranks, degree)?, weights)
@@ -197,7 +198,7 @@ impl Given {
         size: usize,
     ) -> Option<Given> {
         let count = usize::try_from(count).ok()?;
-        // SAFETY: by contract.
+        // SAFETY: the caller passes two arrays of `count` elements, or null.
         let (sources, degrees) = unsafe { (copied(sources, count)?, copied(degrees, count)?) };
         let mut total = 0usize;
         for &degree in &degrees {
@@ -206,7 +207,7 @@ impl Given {
         if !in_range(&sources, size) || c_int::try_from(total).is_err() {
             return None;
         }
-        // SAFETY: by contract: as many destinations as the degrees add up to.
+        // SAFETY: MPI_Dist_graph_create takes as many destinations as the degrees add up to.
         let all = unsafe { Side::read(total as c_int, destinations, weights, sentinels, size)? };
         let from = sources.iter().zip(&degrees);
         let from = from.flat_map(|(&s, &d)| std::iter::repeat_n(s, d.max(0) as usize));
@@ -307,13 +308,13 @@ mod tests {
             Given::read(2, s, d, t, weights.as_ptr(), &C, 4).unwrap()
         };
         assert_eq!(given.edges, [(3, 1, 7), (3, 2, 8), (0, 3, 9)]);
-        // SAFETY: as above; nothing is given.
+        // SAFETY: no elements are read where the count is 0.
         let none = unsafe {
             let null = std::ptr::null();
             Given::read(0, null, null, null, null, &C, 4).unwrap()
         };
         assert_eq!((none.edges.len(), none.form.claim()), (0, 0));
-        // SAFETY: as above; the source is no rank.
+        // SAFETY: arrays of the lengths that the counts say; the source is no rank.
         assert!(unsafe {
             let (s, d, t) = (sources.as_ptr(), degrees.as_ptr(), to.as_ptr());
             Given::read(2, s, d, t, weights.as_ptr(), &C, 3).is_none()

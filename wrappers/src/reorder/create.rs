@@ -44,7 +44,7 @@ impl<A: Abi> Step<A> {
 /// # Safety
 /// `made` is where the program wants the handle, and MPI put one there if `code` is 0.
 pub unsafe fn made<A: Abi>(code: libc::c_int, made: *const A::Comm) -> Option<A::Comm> {
-    // SAFETY: by contract.
+    // SAFETY: not null, and MPI put a handle there: the call succeeded.
     (code == 0 && !made.is_null()).then(|| unsafe { *made })
 }
 

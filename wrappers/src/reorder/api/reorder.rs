@@ -21,7 +21,7 @@ pub unsafe fn reorder<A: Abi>(comm: A::Comm, out: *mut A::Comm) -> c_int {
         return BAD_ARGUMENT;
     }
     let made = guarded(|| ordered::<A>(comm)).or_else(|| same_order::<A>(comm));
-    // SAFETY: by contract.
+    // SAFETY: not null, and then the caller says that a handle can be put there.
     unsafe { *out = made.unwrap_or_else(A::comm_null) };
     if made.is_some() { OK } else { MPI_FAILED }
 }
@@ -85,11 +85,11 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
     if code != 0 {
         return MPI_FAILED;
     }
-    // SAFETY: by contract.
+    // SAFETY: not null, and then the caller says that it is the address of an int.
     unsafe { *newrank = rank };
     let Some(kind) = A::topology_kind(status) else { return BAD_ARGUMENT };
     if let Some(better) = guarded(|| mapped::<A>(comm, rank as u32, kind)) {
-        // SAFETY: by contract.
+        // SAFETY: not null, and then the caller says that it is the address of an int.
         unsafe { *newrank = better };
     }
     OK

@@ -41,7 +41,7 @@ pub unsafe fn report<A: Abi>(
     let Some(roles) = guarded(|| between::<A>(comm, out)) else { return BAD_ARGUMENT };
     for (place, value) in [(takes, roles.takes), (taker, roles.taker)] {
         if !place.is_null() {
-            // SAFETY: by contract.
+            // SAFETY: not null, and then the caller says that it is the address of an int.
             unsafe { *place = value };
         }
     }
@@ -117,7 +117,8 @@ pub unsafe fn exchange<A: Abi>(
         if private.allgather(u64::from(fits))?.contains(&0) {
             return Some(BAD_ARGUMENT);
         }
-        // SAFETY: by contract; both sides of each message have the same length.
+        // SAFETY: the caller's buffers have these lengths and do not overlap; what comes was just found to
+        // be as long as `room`, here and everywhere.
         Some(if unsafe { swap(&private, roles, mine, bytes, taken, room) } {
             OK
         } else {

@@ -78,7 +78,7 @@ impl Object {
     /// `info` is that of an object that is mapped and relocated, and stays so while this is used.
     pub unsafe fn of(info: &libc::dl_phdr_info) -> Option<Object> {
         let base = info.dlpi_addr as usize;
-        // SAFETY: by contract.
+        // SAFETY: `info` describes a mapped object, whose program headers are mapped with it.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC)?;
         let whole = |address: usize| address & !(page() - 1);
@@ -132,7 +132,7 @@ impl Object {
     /// # Safety
     /// The object is still mapped.
     pub unsafe fn path(&self) -> &CStr {
-        // SAFETY: by contract; the loader keeps the name for as long as the object is mapped.
+        // SAFETY: the caller says that the object is mapped, and the loader keeps the name that long.
         if self.name.is_null() { c"" } else { unsafe { CStr::from_ptr(self.name) } }
     }
 
@@ -141,7 +141,8 @@ impl Object {
     /// # Safety
     /// The object is still mapped; `index` is a number of its symbol table.
     pub unsafe fn name(&self, index: usize) -> &CStr {
-        // SAFETY: by contract; names are C strings within the string table.
+        // SAFETY: the object is mapped and `index` is in its symbol table, as the caller says; names are
+        // C strings within the string table.
         unsafe {
             let symbol = &*(self.symbols as *const libc::Elf64_Sym).add(index);
             CStr::from_ptr((self.strings + symbol.st_name as usize) as *const libc::c_char)
@@ -185,7 +186,8 @@ impl Object {
     /// # Safety
     /// The object is still mapped.
     pub unsafe fn definition(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: by contract.
+        // SAFETY: the object is mapped, as the caller says, and with it the hash table that its dynamic
+        // section names; indices in that are indices of the symbol table.
         unsafe {
             let hash = gnu_hash(name.to_bytes());
             let index = match self.gnu_hash {
@@ -201,7 +203,8 @@ impl Object {
     /// # Safety
     /// The object is still mapped.
     pub unsafe fn defines(&self, name: &CStr, hash: u32) -> bool {
-        // SAFETY: by contract.
+        // SAFETY: the object is mapped, as the caller says, and with it the hash table that its dynamic
+        // section names; indices in that are indices of the symbol table.
         unsafe {
             let index = match self.gnu_hash {
                 0 => self.by_old_hash(name),
@@ -289,7 +292,7 @@ impl Object {
     /// # Safety
     /// The object is still mapped; `index` is a number of its symbol table.
     unsafe fn is_definition(&self, index: usize) -> bool {
-        // SAFETY: by contract.
+        // SAFETY: the object is mapped and `index` is in its symbol table, as the caller says.
         let symbol = unsafe { &*(self.symbols as *const libc::Elf64_Sym).add(index) };
         symbol.st_shndx != 0 && symbol.st_value != 0
     }
