@@ -53,7 +53,7 @@ pub unsafe extern "C" fn rankweave_version(major: *mut c_int, minor: *mut c_int)
     ];
     for (place, value) in parts {
         if !place.is_null() {
-            // SAFETY: by contract.
+            // SAFETY: not null, and then the program says that it is the address of an int.
             unsafe { *place = value };
         }
     }
@@ -83,10 +83,10 @@ pub extern "C" fn rankweave_reset() -> c_int {
 pub unsafe extern "C-unwind" fn rankweave_reorder(comm: usize, out: *mut c_void) -> c_int {
     unsafe fn call<A: Abi>(comm: usize, out: *mut c_void) -> c_int {
         let comm = A::Comm::from_bits(comm as u64);
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { reorder::reorder::<A>(comm, out.cast()) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out), NOT_NOW) }
 }
 
@@ -97,10 +97,10 @@ pub unsafe extern "C-unwind" fn rankweave_reorder(comm: usize, out: *mut c_void)
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn rankweave_newrank(comm: usize, newrank: *mut c_int) -> c_int {
     unsafe fn call<A: Abi>(comm: usize, newrank: *mut c_int) -> c_int {
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { reorder::newrank::<A>(A::Comm::from_bits(comm as u64), newrank) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, newrank), NOT_NOW) }
 }
 
@@ -118,10 +118,10 @@ pub unsafe extern "C-unwind" fn rankweave_reorder_roles(
 ) -> c_int {
     unsafe fn call<A: Abi>(comm: usize, out: usize, takes: *mut c_int, taker: *mut c_int) -> c_int {
         let (comm, out) = (A::Comm::from_bits(comm as u64), A::Comm::from_bits(out as u64));
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { roles::report::<A>(comm, out, takes, taker) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out, takes, taker), NOT_NOW) }
 }
 
@@ -148,10 +148,10 @@ pub unsafe extern "C-unwind" fn rankweave_move(
         room: usize,
     ) -> c_int {
         let (comm, out) = (A::Comm::from_bits(comm as u64), A::Comm::from_bits(out as u64));
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { roles::exchange::<A>(comm, out, mine.cast(), bytes, taken.cast(), room) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out, mine, bytes, taken, room), NOT_NOW) }
 }
 
@@ -175,14 +175,14 @@ pub unsafe extern "C-unwind" fn rankweave_reorder_f(comm: *const c_int, out: *mu
             return BAD_ARGUMENT;
         }
         let mut made = A::comm_null();
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe {
             let code = reorder::reorder::<A>(from_fortran::<A>(comm), &raw mut made);
             *out = A::comm_to_fortran(made);
             code
         }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out), NOT_NOW) }
 }
 
@@ -196,10 +196,10 @@ pub unsafe extern "C-unwind" fn rankweave_newrank_f(
     newrank: *mut c_int,
 ) -> c_int {
     unsafe fn call<A: Abi>(comm: *const c_int, newrank: *mut c_int) -> c_int {
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { reorder::newrank::<A>(from_fortran::<A>(comm), newrank) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, newrank), NOT_NOW) }
 }
 
@@ -220,10 +220,10 @@ pub unsafe extern "C-unwind" fn rankweave_reorder_roles_f(
         takes: *mut c_int,
         taker: *mut c_int,
     ) -> c_int {
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe { roles::report::<A>(from_fortran::<A>(comm), from_fortran::<A>(out), takes, taker) }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out, takes, taker), NOT_NOW) }
 }
 
@@ -249,14 +249,14 @@ pub unsafe extern "C-unwind" fn rankweave_move_f(
         room: i64,
     ) -> c_int {
         let length = |bytes: i64| usize::try_from(bytes).unwrap_or(0);
-        // SAFETY: by contract of the outer function.
+        // SAFETY: the arguments are those of the outer function, which the program called.
         unsafe {
             let (comm, out) = (from_fortran::<A>(comm), from_fortran::<A>(out));
             let (bytes, room) = (length(bytes), length(room));
             roles::exchange::<A>(comm, out, mine.cast(), bytes, taken.cast(), room)
         }
     }
-    // SAFETY: by contract.
+    // SAFETY: `call` takes what this function takes, under the same promises of the program.
     unsafe { by_family!(call, (comm, out, mine, bytes, taken, room), NOT_NOW) }
 }
 

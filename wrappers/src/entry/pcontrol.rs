@@ -123,7 +123,7 @@ fn obey(level: c_int) -> bool {
 /// # Safety
 /// The address of an INTEGER.
 pub unsafe fn from_fortran(level: *const c_void) -> bool {
-    // SAFETY: by contract.
+    // SAFETY: the Fortran binding passes the address of an INTEGER.
     let level = unsafe { *level.cast::<c_int>() };
     obey(level) || (FIRST..FIRST + COUNT).contains(&level)
 }

@@ -58,14 +58,16 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: P) {
     }
 }
 
-/// `MPI_Pcontrol`
-pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(level: P) {
-    // SAFETY: the program's own argument and the real function's prototype: there is no error code.
+/// `MPI_Pcontrol`. The standard has no error code here, but MPICH writes one where its second argument
+/// points to: whatever the program has there goes on to it.
+pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(level: P, second: P) {
+    // SAFETY: the program's own arguments; a second one that the real function does not have is a
+    // register that it does not look at.
     unsafe {
         if !crate::entry::pcontrol::from_fortran(level) {
-            let next: unsafe extern "C-unwind" fn(P) =
+            let next: unsafe extern "C-unwind" fn(P, P) =
                 slots::next(slots::fortran(B, const { number("mpi_pcontrol") }));
-            next(level);
+            next(level, second);
         }
     }
 }
