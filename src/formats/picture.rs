@@ -2,8 +2,8 @@
 
 use super::{Export, Format, write_error};
 use crate::base::error::Result;
-use crate::report::svg::Figure;
-use crate::report::{Grid, canvas, order, svg};
+use crate::report::figure::{self, Figure};
+use crate::report::{Grid, node_order};
 use std::io::Write;
 
 /// PNG.
@@ -17,14 +17,14 @@ const CELLS: usize = 1024;
 fn with_figure<T>(
     export: &Export<'_>,
     cells: usize,
-    draw: fn(&Figure<'_>) -> Result<T>,
+    draw: impl Fn(&Figure<'_>) -> Result<T>,
 ) -> Result<T> {
     let tasks = export.matrix.tasks();
     let identity: Vec<u32> = (0..tasks as u32).collect();
     let grid = Grid::new(&export.matrix, &identity, cells);
     // By task: nodes are marked where the tasks of each stand together.
     let launch = &export.record.launch;
-    let order = order::by_node(launch, tasks);
+    let order = node_order::by_node(launch, tasks);
     let together = !launch.is_reordered() && order.position_of_process == identity;
     let kinds: Vec<&str> = export.kinds.iter().map(|k| k.name()).collect();
     let kinds = if kinds.len() == 3 { "all traffic".into() } else { kinds.join(", ") };
@@ -51,7 +51,7 @@ impl Format for Png {
     }
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        out.write_all(&with_figure(export, CELLS, canvas::draw)?).map_err(write_error)
+        out.write_all(&with_figure(export, CELLS, figure::png)?).map_err(write_error)
     }
 }
 
@@ -69,12 +69,7 @@ impl Format for Svg {
     }
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        // On its own the drawing needs a background; in a page it takes that of the page.
-        let page = with_figure(export, svg::CELLS, svg::draw)?.replacen(
-            "</title>",
-            "</title><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>",
-            1,
-        );
-        writeln!(out, "{}", page.replace("currentColor", "#1c2330")).map_err(write_error)
+        let drawing = with_figure(export, figure::CELLS, |figure| figure.svg_file())?;
+        writeln!(out, "{drawing}").map_err(write_error)
     }
 }

@@ -4,14 +4,13 @@
 //! terminal can do is told from outside. Rows are senders and columns receivers in every picture
 //! and table, and every axis says so.
 
-pub mod canvas;
+mod cell_image;
+pub mod figure;
 pub mod grid;
 pub mod html;
-pub mod image;
-pub mod order;
+pub mod node_order;
 pub mod palette;
 pub mod summary;
-pub mod svg;
 pub mod terminal;
 pub mod units;
 

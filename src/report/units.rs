@@ -78,6 +78,29 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
+/// `0-3, 8`: ascending numbers as ranges, at most `most` of them and `…` for the rest.
+pub fn ranges(numbers: impl IntoIterator<Item = usize>, most: usize) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let mut words: Vec<String> = runs
+        .iter()
+        .take(most)
+        .map(|&(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    if runs.len() > most {
+        words.push("…".into());
+    }
+    words.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +123,13 @@ mod tests {
         assert_eq!(count(123), "123");
         assert_eq!((percent(1, 8), percent(0, 0)), ("12.5 %".into(), "0 %".into()));
         assert_eq!((percent(1, 9999), percent(0, 9)), ("< 0.1 %".into(), "0.0 %".into()));
+    }
+
+    #[test]
+    fn lists_as_ranges() {
+        assert_eq!(ranges([0, 1, 2, 5, 7, 8], 8), "0-2, 5, 7-8");
+        assert_eq!(ranges([], 8), "");
+        assert!(ranges((0..40).map(|n| 2 * n), 8).ends_with("14, …"));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::report::terminal::{self, When};
 use crate::store::Launch;
 use std::io::IsTerminal;
 
+/// Width of a terminal that does not say its own, or says less.
+const NARROWEST: usize = 20;
+
 const EXAMPLES: &str = "\
 Examples:
   rankweave show                        the newest record
@@ -94,19 +97,13 @@ pub(super) fn boundaries(launch: &Launch, tasks: usize) -> Vec<usize> {
     if begins.len() + 1 == launch.placement.node_names.len() { begins } else { Vec::new() }
 }
 
+/// Width of the terminal in characters; `COLUMNS` goes before it, and 80 is that of a file.
 fn terminal_width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
-    columns.filter(|&c| c > 0).unwrap_or_else(|| {
-        // SAFETY: TIOCGWINSZ fills the structure it is given and touches nothing else.
-        let size = unsafe {
-            let mut size: libc::winsize = std::mem::zeroed();
-            let result = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
-            (result == 0).then_some(size)
-        };
-        size.map_or(0, |s| usize::from(s.ws_col)).max(if std::io::stdout().is_terminal() {
-            20
-        } else {
-            80
-        })
-    })
+    let of_terminal = || match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some((width, _)) => usize::from(width.0).max(NARROWEST),
+        None if std::io::stdout().is_terminal() => NARROWEST,
+        None => 80,
+    };
+    columns.filter(|&c| c > 0).unwrap_or_else(of_terminal)
 }

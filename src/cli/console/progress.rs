@@ -1,65 +1,78 @@
 //! Shows how far long work is, on standard error.
 //!
-//! On a terminal one line that changes, after the first second; elsewhere only if asked for, as a
-//! line every two seconds. Gone when the work is done.
+//! On a terminal as a bar that appears after the first second and is gone when the work is done.
+//! Elsewhere only if asked for: a line every two seconds.
 
 use crate::mapping::Budget;
-use std::io::{IsTerminal, Write};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-struct Shown {
-    start: Instant,
-    last: Option<Instant>,
-    width: usize,
-}
+/// Work that takes less is not shown on a terminal.
+const AFTER: Duration = Duration::from_secs(1);
+/// Time between two lines where standard error is no terminal.
+const EVERY: Duration = Duration::from_secs(2);
 
 /// Shows progress while it lives.
-pub(in crate::cli) struct Meter {
-    shown: Arc<Mutex<Shown>>,
-    terminal: bool,
+pub(in crate::cli) struct Meter(Option<ProgressBar>);
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// `budget` with a meter; `asked`: even if standard error is no terminal.
 pub(in crate::cli) fn metered(budget: Budget, asked: bool) -> (Budget, Option<Meter>) {
-    let terminal = std::io::stderr().is_terminal();
-    if !terminal && !asked {
-        return (budget, None);
+    if std::io::stderr().is_terminal() {
+        let bar = bar();
+        let meter = Meter(Some(bar.clone()));
+        return (budget.with_progress(Arc::new(on_terminal(bar))), Some(meter));
     }
-    let shown = Arc::new(Mutex::new(Shown { start: Instant::now(), last: None, width: 0 }));
-    let (after, every) = match (terminal, asked) {
-        (true, _) => (Duration::from_secs(1), Duration::from_millis(200)),
-        (false, _) => (Duration::ZERO, Duration::from_secs(2)),
-    };
-    let state = shown.clone();
-    let progress = move |stage: &'static str, done: u64, of: u64| {
-        let Ok(mut shown) = state.try_lock() else { return };
-        let now = Instant::now();
-        let since = |then: Instant| now.saturating_duration_since(then);
-        if since(shown.start) < after || shown.last.is_some_and(|last| since(last) < every) {
-            return;
-        }
-        shown.last = Some(now);
-        let percent = 100.0 * done as f64 / of.max(1) as f64;
-        let text = format!("{stage} {percent:3.0} %, {:.0} s", since(shown.start).as_secs_f64());
-        let mut err = std::io::stderr().lock();
-        // Progress that cannot be written is not worth an error.
-        let _ = match terminal {
-            true => write!(err, "\r{text:<width$}", width = shown.width),
-            false => writeln!(err, "{text}"),
-        };
-        let _ = err.flush();
-        shown.width = shown.width.max(text.len());
-    };
-    (budget.with_progress(Arc::new(progress)), Some(Meter { shown, terminal }))
+    match asked {
+        true => (budget.with_progress(Arc::new(in_lines())), Some(Meter(None))),
+        false => (budget, None),
+    }
 }
 
-impl Drop for Meter {
-    fn drop(&mut self) {
-        if let (true, Ok(shown)) = (self.terminal, self.shown.lock())
-            && shown.last.is_some()
-        {
-            eprint!("\r{:width$}\r", "", width = shown.width);
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+    // The template is a constant; a bar without it would do as well.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:24} {percent:>3} %, {elapsed}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn on_terminal(bar: ProgressBar) -> impl Fn(&'static str, u64, u64) + Send + Sync {
+    let start = Instant::now();
+    move |stage: &'static str, done: u64, of: u64| {
+        if start.elapsed() < AFTER {
+            return;
         }
+        if bar.is_hidden() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        bar.set_message(stage);
+        bar.set_length(of.max(1));
+        bar.set_position(done);
+    }
+}
+
+fn in_lines() -> impl Fn(&'static str, u64, u64) + Send + Sync {
+    let start = Instant::now();
+    let last: Mutex<Option<Instant>> = Mutex::new(None);
+    move |stage: &'static str, done: u64, of: u64| {
+        // Another thread is just writing a line: this one would say the same.
+        let Ok(mut last) = last.try_lock() else { return };
+        if last.is_some_and(|last| last.elapsed() < EVERY) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let percent = 100.0 * done as f64 / of.max(1) as f64;
+        eprintln!("{stage} {percent:3.0} %, {:.0} s", start.elapsed().as_secs_f64());
     }
 }

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// How long processes that live are waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Ranges of missing tasks that are listed.
+const MOST_RANGES: usize = 8;
+
 const EXAMPLES: &str = "\
 Examples:
   rankweave recover --list                       what jobs left on this node
@@ -448,33 +451,14 @@ fn sentence(job: &Unfinished, outcome: &Outcome) -> String {
         text.push_str(&format!("; missing: {}", unfinished.lacks.join(", ")));
     }
     if !unfinished.missing.is_empty() {
-        text.push_str(&format!(" ({}); run this on their nodes too", ranges(&unfinished.missing)));
+        let missing = unfinished.missing.iter().map(|&task| task as usize);
+        let missing = units::ranges(missing, MOST_RANGES);
+        text.push_str(&format!(" ({}); run this on their nodes too", missing));
     }
     if outcome.saved.is_none() {
         text.push_str("; a newer or whole record is in the store and stays, unless --force");
     }
     text
-}
-
-/// `0-2, 5` of a few numbers, and how many more.
-fn ranges(numbers: &[u32]) -> String {
-    const MOST: usize = 8;
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for &n in numbers {
-        match runs.last_mut() {
-            Some(last) if last.1 + 1 == n => last.1 = n,
-            _ => runs.push((n, n)),
-        }
-    }
-    let mut words: Vec<String> = runs
-        .iter()
-        .take(MOST)
-        .map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") })
-        .collect();
-    if runs.len() > MOST {
-        words.push("…".into());
-    }
-    words.join(", ")
 }
 
 fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[Held]) -> String {
@@ -525,16 +509,4 @@ fn table(jobs: &[Unfinished], strays: &[Stray], waiting: &[Held]) -> String {
         out.push_str(&format!("unreadable: {}\n", stray.error));
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn missing_tasks_are_written_as_ranges() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
-        let many: Vec<u32> = (0..40).map(|n| 2 * n).collect();
-        assert!(ranges(&many).ends_with("14, …"));
-    }
 }

@@ -1,4 +1,4 @@
-//! Heat maps as PNG: the bare picture, one pixel for a cell.
+//! The cells of a grid as PNG, one pixel for a cell: the picture inside an SVG.
 
 use super::grid::{Grid, on_log_scale};
 use super::palette::{EMPTY, colour};
@@ -22,24 +22,20 @@ pub fn png(grid: &Grid, range: Option<(u64, u64)>) -> Result<Vec<u8>> {
     let side = grid.side().max(1);
     let pixels: Vec<u8> =
         (0..side * side).map(|k| index(grid.at(k / side, k % side), range)).collect();
-    indexed(side, side, &pixels)
-}
-
-/// A PNG of palette indices.
-pub(super) fn indexed(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>> {
     let mut palette = EMPTY.to_vec();
     for k in 0..STEPS {
         palette.extend(colour(k as f64 / (STEPS - 1) as f64));
     }
-    let failed =
-        |e: png::EncodingError| Error::new(ErrorKind::Io, format!("cannot make the picture: {e}"));
+    let failed = |e: png::EncodingError| {
+        Error::new(ErrorKind::Io, format!("the picture cannot be made: {e}"))
+    };
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    let mut encoder = png::Encoder::new(&mut bytes, side as u32, side as u32);
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_palette(palette);
     let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(pixels).map_err(failed)?;
+    writer.write_image_data(&pixels).map_err(failed)?;
     writer.finish().map_err(failed)?;
     Ok(bytes)
 }

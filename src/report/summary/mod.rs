@@ -1,11 +1,15 @@
-//! The figures of a record: for people as text, for scripts as JSON.
+//! The figures of a record: for scripts as JSON (these fields), for people as text.
 
-use super::units;
+mod ranking;
+mod text;
+
+pub use ranking::{Pair, Sender, top_pairs};
+
 use crate::decide::Measured;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{LaunchMode, Record, Verdict};
+use ranking::top_senders;
 use serde::Serialize;
-use std::fmt::Write;
 
 /// How many senders and pairs are listed.
 const TOP: usize = 5;
@@ -120,34 +124,6 @@ pub struct KindSummary {
     pub amount: Amount,
 }
 
-/// What a task sent and to how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Sender {
-    /// The task.
-    pub task: u32,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Messages sent.
-    pub messages: u64,
-    /// Number of receivers.
-    pub receivers: usize,
-}
-
-/// Traffic of two tasks, both directions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Pair {
-    /// The lower task.
-    pub a: u32,
-    /// The higher task.
-    pub b: u32,
-    /// Bytes both ways.
-    pub bytes: u64,
-    /// Messages both ways.
-    pub messages: u64,
-    /// True if they sat on different nodes; `None` when unknown.
-    pub internode: Option<bool>,
-}
-
 impl Summary {
     /// The figures of a record for some kinds of traffic.
     pub fn new(record: &Record, kinds: &[Kind]) -> Self {
@@ -225,186 +201,11 @@ impl Summary {
         self.checks = verdicts.iter().map(check).collect();
         self
     }
-
-    /// The figures as text of a few lines, ending in a newline.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        // Writing into a string does not fail.
-        let _ = self.write_text(&mut out);
-        out
-    }
-
-    fn write_text(&self, out: &mut String) -> std::fmt::Result {
-        let p = units::printable;
-        writeln!(out, "{}", p(&self.key))?;
-        let mut line = |name: &str, value: String| writeln!(out, "  {name:<12}{value}");
-        line("program", p(&self.program))?;
-        if self.command.len() > 1 {
-            line("arguments", p(&self.command[1..].join(" ")))?;
-        }
-        let on = match self.nodes {
-            0 => String::new(),
-            1 => " on 1 node".into(),
-            n => format!(" on {n} nodes"),
-        };
-        line("tasks", format!("{}{on}", self.tasks))?;
-        line("recorded", units::time(self.recorded_at))?;
-        if !self.mpi.is_empty() {
-            line("MPI", p(&self.mpi))?;
-        }
-        if self.mode != LaunchMode::Unknown {
-            let order = if self.reordered { "ranks reordered" } else { "the launcher's order" };
-            line("launch", format!("mode {}, {order}", self.mode))?;
-        }
-        if !self.decision.is_empty() {
-            line("decision", p(&self.decision))?;
-        }
-        if !self.lacks.is_empty() {
-            line("missing", p(&self.lacks.join(", ")))?;
-        }
-        if self.wall_seconds > 0.0 {
-            let given = match self.wall_seconds_given_order {
-                Some(s) if s > 0.0 => format!(" ({s:.2} s in the launcher's order)"),
-                _ => String::new(),
-            };
-            line("time", format!("{:.2} s{given}", self.wall_seconds))?;
-        }
-        if let (Some(mean), Some(most), Some(percent), Some(calls)) =
-            (self.mpi_seconds, self.mpi_seconds_max, self.mpi_percent, self.mpi_calls_timed)
-        {
-            let given = match self.mpi_seconds_given_order {
-                Some(s) => format!("; {s:.2} s in the launcher's order"),
-                None => String::new(),
-            };
-            let text = format!(
-                "{mean:.2} s per process, {percent:.0} % of the time, at most {most:.2} s \
-                 ({} calls timed){given}",
-                units::count(calls)
-            );
-            line("in MPI", text)?;
-        }
-        if let Some((before, after)) = self.predicted.filter(|p| p.0 > 0 && p.0 != p.1) {
-            let percent = 100.0 * (after as f64 / before as f64 - 1.0);
-            line("predicted", format!("hop-bytes {percent:+.1} %"))?;
-        }
-        if !self.measured.is_empty() {
-            line("history", self.measured.clone())?;
-        }
-        for check in &self.checks {
-            let reason = match check.reason.as_str() {
-                "" => String::new(),
-                known => format!(": {}", p(known)),
-            };
-            let when = units::time(check.checked_at);
-            line("check", format!("{} with {} ranks, {when}{reason}", check.verdict, check.tasks))?;
-        }
-        writeln!(out)?;
-        writeln!(out, "  {:<12}{:>12}{:>14}{:>12}", "traffic", "bytes", "messages", "pairs")?;
-        let mut row = |name: &str, a: &Amount| {
-            writeln!(
-                out,
-                "  {name:<12}{:>12}{:>14}{:>12}",
-                units::bytes(a.bytes),
-                units::count(a.messages),
-                units::count(a.pairs as u64)
-            )
-        };
-        for kind in &self.kinds {
-            row(kind.kind, &kind.amount)?;
-        }
-        row("all", &self.total)?;
-        if let (Some(now), Some(given)) = (self.internode_bytes, self.internode_bytes_given_order) {
-            let share = units::percent(now, self.total.bytes);
-            let before = match self.reordered {
-                true => format!(" (in the launcher's order {})", units::bytes(given)),
-                false => String::new(),
-            };
-            writeln!(out, "  between nodes {} = {share} of all{before}", units::bytes(now))?;
-        }
-        if !self.top_senders.is_empty() {
-            writeln!(out, "\n  top senders")?;
-            for s in &self.top_senders {
-                writeln!(
-                    out,
-                    "    task {:<8}{:>12}{:>14} messages to {} tasks",
-                    s.task,
-                    units::bytes(s.bytes),
-                    units::count(s.messages),
-                    s.receivers
-                )?;
-            }
-            writeln!(out, "  top pairs (both directions)")?;
-            for pair in &self.top_pairs {
-                let place = match pair.internode {
-                    Some(true) => ", on different nodes",
-                    Some(false) => ", on one node",
-                    None => "",
-                };
-                writeln!(
-                    out,
-                    "    {:<13}{:>12}{:>14} messages{place}",
-                    format!("{} ↔ {}", pair.a, pair.b),
-                    units::bytes(pair.bytes),
-                    units::count(pair.messages)
-                )?;
-            }
-        }
-        Ok(())
-    }
 }
 
 fn amount(matrix: &SparseMatrix) -> Amount {
     let Traffic { bytes, messages } = matrix.total();
     Amount { bytes, messages, pairs: matrix.pairs() }
-}
-
-fn top_senders(matrix: &SparseMatrix, most: usize) -> Vec<Sender> {
-    let mut senders: Vec<Sender> = (0..matrix.tasks())
-        .map(|i| {
-            let mut sum = Traffic::default();
-            matrix.row(i).for_each(|(_, t)| sum.add(t));
-            Sender {
-                task: i as u32,
-                bytes: sum.bytes,
-                messages: sum.messages,
-                receivers: matrix.row(i).count(),
-            }
-        })
-        .filter(|s| s.receivers > 0)
-        .collect();
-    senders.sort_by_key(|s| (std::cmp::Reverse(s.bytes), s.task));
-    senders.truncate(most);
-    senders
-}
-
-/// The pairs with most traffic, both directions added up; pairs of a task with itself left out.
-pub fn top_pairs(
-    matrix: &SparseMatrix,
-    most: usize,
-    node_of: &dyn Fn(usize) -> Option<usize>,
-) -> Vec<Pair> {
-    // Kept sorted and short: a full matrix has too many pairs to sort them all.
-    let mut top: Vec<Pair> = Vec::new();
-    for (i, j, there) in matrix.entries().filter(|e| e.0 != e.1) {
-        let back = matrix.get(j as usize, i as usize);
-        if i > j && !back.is_zero() {
-            continue;
-        }
-        let mut both = there;
-        both.add(back);
-        let (a, b) = (i.min(j), i.max(j));
-        let rank = |p: &Pair| (std::cmp::Reverse(p.bytes), p.a, p.b);
-        let mut pair = Pair { a, b, bytes: both.bytes, messages: both.messages, internode: None };
-        let position = top.partition_point(|p| rank(p) < rank(&pair));
-        if position >= most {
-            continue;
-        }
-        pair.internode =
-            node_of(a as usize).zip(node_of(b as usize)).map(|(first, second)| first != second);
-        top.insert(position, pair);
-        top.truncate(most);
-    }
-    top
 }
 
 #[cfg(test)]

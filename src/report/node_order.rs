@@ -4,18 +4,18 @@ use crate::matrix::SparseMatrix;
 use crate::store::Launch;
 
 /// The processes in the order of pictures: node by node.
-pub struct Order {
-    /// Place of each process in that order.
+pub struct NodeOrder {
+    /// Position of each process in that order.
     pub position_of_process: Vec<u32>,
     /// Where each node begins, with its name; empty when nodes are unknown.
     pub groups: Vec<(usize, String)>,
 }
 
 /// Arranges `tasks` processes node by node, those of a node in the launcher's order.
-pub fn by_node(launch: &Launch, tasks: usize) -> Order {
+pub fn by_node(launch: &Launch, tasks: usize) -> NodeOrder {
     let identity: Vec<u32> = (0..tasks as u32).collect();
     if launch.placement.node_of_process.len() != tasks {
-        return Order { position_of_process: identity, groups: Vec::new() };
+        return NodeOrder { position_of_process: identity, groups: Vec::new() };
     }
     let node = |process: u32| launch.placement.node_of_process[process as usize];
     let mut order = identity;
@@ -36,7 +36,7 @@ pub fn by_node(launch: &Launch, tasks: usize) -> Order {
             previous = Some(node(process));
         }
     }
-    Order { position_of_process, groups }
+    NodeOrder { position_of_process, groups }
 }
 
 /// Traffic of one node.
@@ -86,19 +86,6 @@ pub fn node_traffic(
     nodes
 }
 
-/// `0-3, 8`: the ascending numbers of a list as ranges.
-pub fn ranges(numbers: &[usize]) -> String {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let texts: Vec<String> = runs
-        .map(|run| match run {
-            [one] => one.to_string(),
-            [first, .., last] => format!("{first}-{last}"),
-            [] => String::new(),
-        })
-        .collect();
-    texts.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,11 +111,5 @@ mod tests {
         let used = node_traffic(&matrix, &launch, |t| launch.process_of(t));
         assert_eq!((used[0].inside, used[1].sent, used[0].received), (5, 3, 3));
         assert_eq!(used.iter().map(|n| n.tasks).sum::<usize>(), 4);
-    }
-
-    #[test]
-    fn lists_as_ranges() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
-        assert_eq!(ranges(&[]), "");
     }
 }

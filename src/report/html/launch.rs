@@ -1,0 +1,102 @@
+//! What the report says of the launch: how its order was decided, and where its processes were.
+
+use super::{Page, change, table};
+use crate::report::units;
+use crate::store::LaunchMode;
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+
+impl Page<'_> {
+    pub(super) fn decision(&self) -> Markup {
+        let s = &self.summary;
+        let mode = if s.mode == LaunchMode::Unknown { "unknown" } else { s.mode.name() };
+        let decision = match (s.decision.as_str(), s.mode) {
+            ("", LaunchMode::Import) => "The matrix was imported, so no order was chosen.",
+            ("", LaunchMode::Record) => "This launch recorded in the launcher's order.",
+            ("", _) => "The record does not say how the order was chosen.",
+            (known, _) => known,
+        };
+        let rows = self.decision_rows();
+        html! {
+            h2 { "How the order was decided" }
+            p {
+                (units::printable(decision)) " "
+                span.dim { "(mode " (mode) ")" }
+            }
+            @if !rows.is_empty() {
+                (table(&["", "launcher's order", "order used", "change"], &[0], rows.into_iter()))
+            }
+        }
+    }
+
+    fn decision_rows(&self) -> Vec<Markup> {
+        let s = &self.summary;
+        let row = |what: &str, texts: [String; 2], values: [f64; 2]| {
+            html! {
+                td.l { (what) }
+                td { (texts[0]) }
+                td { (texts[1]) }
+                td { (change(values[0], values[1])) }
+            }
+        };
+        let mut rows = Vec::new();
+        if let Some((before, after)) = s.predicted {
+            let values = [before as f64, after as f64];
+            let texts = values.map(|value| format!("{value:.4e}"));
+            rows.push(row("predicted hop-bytes (bytes × distance)", texts, values));
+        }
+        if let (true, Some(now), Some(given)) =
+            (s.reordered, s.internode_bytes, s.internode_bytes_given_order)
+        {
+            let texts = [given, now].map(units::bytes);
+            let what = "bytes between nodes, of the matrix above";
+            rows.push(row(what, texts, [given as f64, now as f64]));
+        }
+        if let Some(before) = s.wall_seconds_given_order.filter(|&b| b > 0.0 && s.reordered) {
+            let values = [before, s.wall_seconds];
+            let texts = values.map(|seconds| format!("{seconds:.2}"));
+            let what = "seconds, one launch each (see 'rankweave compare' for more)";
+            rows.push(row(what, texts, values));
+        }
+        rows
+    }
+
+    pub(super) fn topology(&self) -> Markup {
+        let placement = &self.launch.placement;
+        if placement.node_of_process.is_empty() {
+            return html! { h2 { "Topology" } p { "The places of the processes are not known." } };
+        }
+        let rows = placement.level_costs.iter().enumerate().map(|(level, cost)| {
+            let name = placement.level_names.get(level).map_or("same place", String::as_str);
+            html! {
+                td.l { (units::printable(name)) }
+                td { (self.groups(level).map_or("–".into(), |n| n.to_string())) }
+                td { (cost) }
+            }
+        });
+        let headings = ["processes that first differ at", "groups in use", "distance"];
+        html! {
+            h2 { "Topology" }
+            p {
+                (placement.node_of_process.len()) " processes on " (placement.node_names.len()) " nodes."
+            }
+            @if rows.len() > 0 { (table(&headings, &[0], rows)) }
+        }
+    }
+
+    /// Groups of a level in which there are processes; `None` for the slots themselves.
+    fn groups(&self, level: usize) -> Option<usize> {
+        let placement = &self.launch.placement;
+        if level >= placement.level_names.len() {
+            return None;
+        }
+        let groups: BTreeSet<Vec<u32>> = (0..placement.node_of_process.len())
+            .map(|p| {
+                let inner = placement.place_of_process.get(p).map_or(&[][..], Vec::as_slice);
+                let inner = inner.get(..level).unwrap_or(inner);
+                [&placement.node_of_process[p..=p], inner].concat()
+            })
+            .collect();
+        Some(groups.len())
+    }
+}

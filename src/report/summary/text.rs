@@ -1,0 +1,167 @@
+//! The figures of a record for people: a few lines of text.
+
+use super::{Amount, Summary};
+use crate::report::units;
+use crate::store::LaunchMode;
+use std::fmt::{Result, Write};
+
+impl Summary {
+    /// The figures as text of a few lines, ending in a newline.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing into a string does not fail.
+        let _ = self.write_text(&mut out);
+        out
+    }
+
+    fn write_text(&self, out: &mut String) -> Result {
+        writeln!(out, "{}", units::printable(&self.key))?;
+        for (name, value) in [self.launch_lines(), self.time_lines(), self.verdict_lines()].concat()
+        {
+            writeln!(out, "  {name:<12}{value}")?;
+        }
+        writeln!(out)?;
+        self.write_traffic(out)?;
+        self.write_top(out)
+    }
+
+    /// What was launched, and what was decided.
+    fn launch_lines(&self) -> Vec<(&'static str, String)> {
+        let p = units::printable;
+        let mut lines = vec![("program", p(&self.program))];
+        if self.command.len() > 1 {
+            lines.push(("arguments", p(&self.command[1..].join(" "))));
+        }
+        let on = match self.nodes {
+            0 => String::new(),
+            1 => " on 1 node".into(),
+            n => format!(" on {n} nodes"),
+        };
+        lines.push(("tasks", format!("{}{on}", self.tasks)));
+        lines.push(("recorded", units::time(self.recorded_at)));
+        if !self.mpi.is_empty() {
+            lines.push(("MPI", p(&self.mpi)));
+        }
+        if self.mode != LaunchMode::Unknown {
+            let order = if self.reordered { "ranks reordered" } else { "the launcher's order" };
+            lines.push(("launch", format!("mode {}, {order}", self.mode)));
+        }
+        if !self.decision.is_empty() {
+            lines.push(("decision", p(&self.decision)));
+        }
+        if !self.lacks.is_empty() {
+            lines.push(("missing", p(&self.lacks.join(", "))));
+        }
+        lines
+    }
+
+    /// How long the launch took.
+    fn time_lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if self.wall_seconds > 0.0 {
+            let given = match self.wall_seconds_given_order {
+                Some(s) if s > 0.0 => format!(" ({s:.2} s in the launcher's order)"),
+                _ => String::new(),
+            };
+            lines.push(("time", format!("{:.2} s{given}", self.wall_seconds)));
+        }
+        if let (Some(mean), Some(most), Some(percent), Some(calls)) =
+            (self.mpi_seconds, self.mpi_seconds_max, self.mpi_percent, self.mpi_calls_timed)
+        {
+            let given = match self.mpi_seconds_given_order {
+                Some(s) => format!("; {s:.2} s in the launcher's order"),
+                None => String::new(),
+            };
+            let text = format!(
+                "{mean:.2} s per process, {percent:.0} % of the time, at most {most:.2} s \
+                 ({} calls timed){given}",
+                units::count(calls)
+            );
+            lines.push(("in MPI", text));
+        }
+        lines
+    }
+
+    /// What was predicted, what was measured, and what checks found.
+    fn verdict_lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if let Some((before, after)) = self.predicted.filter(|p| p.0 > 0 && p.0 != p.1) {
+            let percent = 100.0 * (after as f64 / before as f64 - 1.0);
+            lines.push(("predicted", format!("hop-bytes {percent:+.1} %")));
+        }
+        if !self.measured.is_empty() {
+            lines.push(("history", self.measured.clone()));
+        }
+        for check in &self.checks {
+            let reason = match check.reason.as_str() {
+                "" => String::new(),
+                known => format!(": {}", units::printable(known)),
+            };
+            let when = units::time(check.checked_at);
+            let text = format!("{} with {} ranks, {when}{reason}", check.verdict, check.tasks);
+            lines.push(("check", text));
+        }
+        lines
+    }
+
+    /// The table of the kinds of traffic.
+    fn write_traffic(&self, out: &mut String) -> Result {
+        writeln!(out, "  {:<12}{:>12}{:>14}{:>12}", "traffic", "bytes", "messages", "pairs")?;
+        let mut row = |name: &str, a: &Amount| {
+            writeln!(
+                out,
+                "  {name:<12}{:>12}{:>14}{:>12}",
+                units::bytes(a.bytes),
+                units::count(a.messages),
+                units::count(a.pairs as u64)
+            )
+        };
+        for kind in &self.kinds {
+            row(kind.kind, &kind.amount)?;
+        }
+        row("all", &self.total)?;
+        if let (Some(now), Some(given)) = (self.internode_bytes, self.internode_bytes_given_order) {
+            let share = units::percent(now, self.total.bytes);
+            let before = match self.reordered {
+                true => format!(" (in the launcher's order {})", units::bytes(given)),
+                false => String::new(),
+            };
+            writeln!(out, "  between nodes {} = {share} of all{before}", units::bytes(now))?;
+        }
+        Ok(())
+    }
+
+    /// The tasks and the pairs with most traffic.
+    fn write_top(&self, out: &mut String) -> Result {
+        if self.top_senders.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n  top senders")?;
+        for s in &self.top_senders {
+            writeln!(
+                out,
+                "    task {:<8}{:>12}{:>14} messages to {} tasks",
+                s.task,
+                units::bytes(s.bytes),
+                units::count(s.messages),
+                s.receivers
+            )?;
+        }
+        writeln!(out, "  top pairs (both directions)")?;
+        for pair in &self.top_pairs {
+            let place = match pair.internode {
+                Some(true) => ", on different nodes",
+                Some(false) => ", on one node",
+                None => "",
+            };
+            writeln!(
+                out,
+                "    {:<13}{:>12}{:>14} messages{place}",
+                format!("{} ↔ {}", pair.a, pair.b),
+                units::bytes(pair.bytes),
+                units::count(pair.messages)
+            )?;
+        }
+        Ok(())
+    }
+}
