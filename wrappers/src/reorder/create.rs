@@ -2,7 +2,7 @@
 
 use super::adjacency::{Adjacency, Given, Side};
 use super::decision::Weights;
-use super::party::{Met, Party};
+use super::group::{Group, PrivateGroup};
 use super::shape::Shape;
 use crate::job::rank_mixing::Watch;
 use crate::mpi::abi::Abi;
@@ -55,37 +55,37 @@ pub fn shaped<A: Abi>(
     what: &'static str,
     read: impl FnOnce(usize) -> Option<Shape>,
 ) -> Step<A> {
-    let Some(party) = Party::<A>::of(comm) else { return Step::Plain };
-    let shape = if reorder { guarded(|| read(party.size)) } else { None };
-    let agreed = party.agree(shape.as_ref().map(Shape::hash), 0);
+    let Some(group) = Group::<A>::of(comm) else { return Step::Plain };
+    let shape = if reorder { guarded(|| read(group.size)) } else { None };
+    let agreed = group.agree(shape.as_ref().map(Shape::hash), 0);
     let (Some(_), Some(shape)) = (agreed, shape) else { return Step::Plain };
-    let group = party.hash();
-    let Some(met) = party.meet() else { return Step::Plain };
-    let edges = shape.edges(met.private.rank);
-    let order = met.permutation(&edges, Weights::Unknown, shape.vertices(), shape.grid(), what);
+    let processes = group.hash();
+    let Some(group) = group.make_private() else { return Step::Plain };
+    let edges = shape.edges(group.private.rank);
+    let order = group.permutation(&edges, Weights::Unknown, shape.vertices(), shape.grid(), what);
     let mut rank = None;
     let step = match order {
         None => Step::Unchanged,
-        Some(order) => match base(&met, &order) {
+        Some(order) => match base(&group, &order) {
             None => Step::Unchanged,
             Some(base) => {
-                let mine = met.private.rank as u32;
+                let mine = group.private.rank as u32;
                 rank = order.iter().position(|&p| p == mine);
                 let ends = |vertex| -> Vec<u32> {
                     shape.edges(vertex).into_iter().map(|edge| edge.0).collect()
                 };
                 let to = rank.map(ends).unwrap_or_default();
-                let mistaken = ends(met.private.rank);
-                let watch = watch(&met, what, &order, [&to, &[], &mistaken]);
+                let mistaken = ends(group.private.rank);
+                let watch = watch(&group, what, &order, [&to, &[], &mistaken]);
                 Step::On(base, watch)
             }
         },
     };
     remember(
-        (group, shape.hash()),
+        (processes, shape.hash()),
         rank.map(|r| if r < shape.vertices() { r as i32 } else { A::UNDEFINED }),
     );
-    met.leave();
+    group.free();
     step
 }
 
@@ -112,8 +112,8 @@ pub fn remembered<A: Abi>(comm: A::Comm, read: impl FnOnce(usize) -> Option<Shap
     if ANSWERS.lock().is_empty() {
         return None;
     }
-    let party = Party::<A>::of(comm)?;
-    let question = (party.hash(), read(party.size)?.hash());
+    let group = Group::<A>::of(comm)?;
+    let question = (group.hash(), read(group.size)?.hash());
     ANSWERS.lock().iter().find(|answer| answer.0 == question).map(|answer| answer.1)
 }
 
@@ -123,17 +123,17 @@ pub fn adjacent<A: Abi>(
     reorder: bool,
     read: impl FnOnce(usize) -> Option<Adjacency>,
 ) -> (Step<A>, Option<Adjacency>) {
-    let Some(party) = Party::<A>::of(comm) else { return (Step::Plain, None) };
-    let mine = if reorder { guarded(|| read(party.size)) } else { None };
-    let agreed = party.agree(mine.as_ref().map(|_| 3), mine.as_ref().map_or(0, Adjacency::claim));
+    let Some(group) = Group::<A>::of(comm) else { return (Step::Plain, None) };
+    let mine = if reorder { guarded(|| read(group.size)) } else { None };
+    let agreed = group.agree(mine.as_ref().map(|_| 3), mine.as_ref().map_or(0, Adjacency::claim));
     let (Some(claims), Some(mine)) = (agreed, mine) else { return (Step::Plain, None) };
     if claims == 3 {
         // Weighted for some and not for others, which MPI forbids.
         return (Step::Plain, None);
     }
-    let Some(met) = party.meet() else { return (Step::Plain, None) };
-    let (step, moved) = place(&met, &mine, claims, "MPI_Dist_graph_create_adjacent");
-    met.leave();
+    let Some(group) = group.make_private() else { return (Step::Plain, None) };
+    let (step, moved) = place(&group, &mine, claims, "MPI_Dist_graph_create_adjacent");
+    group.free();
     (step, moved)
 }
 
@@ -144,75 +144,75 @@ pub fn distributed<A: Abi>(
     reorder: bool,
     read: impl FnOnce(usize) -> Option<Given>,
 ) -> (Step<A>, Option<Adjacency>) {
-    let Some(party) = Party::<A>::of(comm) else { return (Step::Plain, None) };
-    let given = if reorder { guarded(|| read(party.size)) } else { None };
+    let Some(group) = Group::<A>::of(comm) else { return (Step::Plain, None) };
+    let given = if reorder { guarded(|| read(group.size)) } else { None };
     let agreed =
-        party.agree(given.as_ref().map(|_| 4), given.as_ref().map_or(0, |g| g.form.claim()));
+        group.agree(given.as_ref().map(|_| 4), given.as_ref().map_or(0, |g| g.form.claim()));
     let (Some(claims), Some(given)) = (agreed, given) else { return (Step::Plain, None) };
     if claims == 3 {
         return (Step::Plain, None);
     }
-    let Some(met) = party.meet() else { return (Step::Plain, None) };
-    let mine = given.distributed(&met.private, claims == 1);
+    let Some(group) = group.make_private() else { return (Step::Plain, None) };
+    let mine = given.distributed(&group.private, claims == 1);
     let answer = match mine {
-        _ if !met.unanimous(mine.is_some()) => (Step::Plain, None),
+        _ if !group.unanimous(mine.is_some()) => (Step::Plain, None),
         None => (Step::Plain, None),
-        Some(mine) => match place(&met, &mine, claims, "MPI_Dist_graph_create") {
+        Some(mine) => match place(&group, &mine, claims, "MPI_Dist_graph_create") {
             (Step::Unchanged, _) => (Step::Unchanged, Some(mine)),
             other => other,
         },
     };
-    met.leave();
+    group.free();
     answer
 }
 
 fn place<A: Abi>(
-    met: &Met<A>,
+    group: &PrivateGroup<A>,
     mine: &Adjacency,
     claims: u64,
     what: &'static str,
 ) -> (Step<A>, Option<Adjacency>) {
     let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
     let edges = mine.destinations.edges();
-    let Some(order) = met.permutation(&edges, weights, met.size, None, what) else {
+    let Some(order) = group.permutation(&edges, weights, group.size, None, what) else {
         return (Step::Unchanged, None);
     };
-    let moved = mine.moved(&met.private, &order);
-    if !met.unanimous(moved.is_some()) {
+    let moved = mine.moved(&group.private, &order);
+    if !group.unanimous(moved.is_some()) {
         return (Step::Unchanged, None);
     }
-    let Some(base) = base(met, &order) else { return (Step::Unchanged, None) };
+    let Some(base) = base(group, &order) else { return (Step::Unchanged, None) };
     let ends = |side: &Side| -> Vec<u32> { side.ranks.iter().map(|&r| r as u32).collect() };
     let (to, from) =
         moved.as_ref().map_or_else(Default::default, |m| (ends(&m.destinations), ends(&m.sources)));
     let mistaken = ends(&mine.destinations);
-    let watch = watch(met, what, &order, [&to, &from, &mistaken]);
+    let watch = watch(group, what, &order, [&to, &from, &mistaken]);
     (Step::On(base, watch), moved)
 }
 
 /// What to watch this process for, by its neighbours: see [`View`].
 fn watch<A: Abi>(
-    met: &Met<A>,
+    group: &PrivateGroup<A>,
     what: &'static str,
     order: &[u32],
     [to, from, mistaken]: [&[u32]; 3],
 ) -> Box<Watch> {
-    let rank = met.private.rank as u32;
-    let view = View { tasks: met.tasks(), order, rank, to, from, mistaken };
-    Box::new(Watch::new(met.hash(), what, view))
+    let rank = group.private.rank as u32;
+    let view = View { tasks: group.tasks(), order, rank, to, from, mistaken };
+    Box::new(Watch::new(group.hash(), what, view))
 }
 
 /// A communicator of the processes in this order, with the error handler of the program's; `None`
 /// on all alike.
-pub fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
-    let mine = met.private.rank as u32;
+pub fn base<A: Abi>(group: &PrivateGroup<A>, order: &[u32]) -> Option<A::Comm> {
+    let mine = group.private.rank as u32;
     let key = order.iter().position(|&p| p == mine).unwrap_or_default();
     let mut comm = A::comm_null();
     let mpi = pmpi::<A>();
     // SAFETY: a communicator of ours, where errors are returned; everybody is here.
-    let code = unsafe { mpi.comm_split(met.private.comm, 0, key as libc::c_int, &raw mut comm) };
+    let code = unsafe { mpi.comm_split(group.private.comm, 0, key as libc::c_int, &raw mut comm) };
     let made = code == 0 && comm != A::comm_null();
-    if !met.unanimous(made) {
+    if !group.unanimous(made) {
         if made {
             crate::comm::handle::free::<A>(comm);
         }
@@ -221,7 +221,7 @@ pub fn base<A: Abi>(met: &Met<A>, order: &[u32]) -> Option<A::Comm> {
     // SAFETY: valid communicators; what MPI_Comm_get_errhandler gives is a reference to be freed.
     unsafe {
         let mut handler = A::errors_return();
-        if mpi.comm_get_errhandler(met.comm(), &raw mut handler) == 0 {
+        if mpi.comm_get_errhandler(group.comm(), &raw mut handler) == 0 {
             let _ = mpi.comm_set_errhandler(comm, handler);
             let _ = mpi.errhandler_free(&raw mut handler);
         }

@@ -1,7 +1,7 @@
 //! Reordering inside a launch: a new numbering for the processes of a communicator, when the program
 //! asks for one (`reorder` in the constructors of topologies).
 //!
-//! [`Met::permutation`](party::Met::permutation) is the core: all processes of a communicator say whom
+//! [`PrivateGroup::permutation`](group::PrivateGroup::permutation) is the core: all processes of a communicator say whom
 //! they talk to, one of them maps, all get the answer. [`create`] builds communicators by it, [`entries`] has the wrappers.
 //!
 //! Every step is taken by all processes of the communicator or by none: whether there is anything to
@@ -15,8 +15,8 @@ pub mod adjacency;
 pub mod api;
 pub mod create;
 mod decision;
-mod party;
+mod group;
 pub mod shape;
 
 pub use decision::Weights;
-pub use party::Party;
+pub use group::Group;

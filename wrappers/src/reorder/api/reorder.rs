@@ -6,7 +6,7 @@ use crate::comm::neighbours;
 use crate::comm::world;
 use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
-use crate::reorder::{Party, Weights, create};
+use crate::reorder::{Group, Weights, create};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 
@@ -29,12 +29,12 @@ pub unsafe fn reorder<A: Abi>(comm: A::Comm, out: *mut A::Comm) -> c_int {
 /// The processes of `comm` in an order that suits what they sent; `None`, in all of them alike, to leave
 /// them as they are.
 fn ordered<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
-    let party = Party::<A>::asked(comm)?;
-    let edges = party.by_rank(measured::since_reset::<A>());
-    let met = party.meet()?;
-    let order = met.permutation(&edges, Weights::Given, met.size, None, "rankweave_reorder");
-    let made = order.and_then(|order| create::base(&met, &order));
-    met.leave();
+    let group = Group::<A>::asked(comm)?;
+    let edges = group.by_rank(measured::since_reset::<A>());
+    let group = group.make_private()?;
+    let order = group.permutation(&edges, Weights::Given, group.size, None, "rankweave_reorder");
+    let made = order.and_then(|order| create::base(&group, &order));
+    group.free();
     made
 }
 
@@ -96,15 +96,15 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
 }
 
 fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int> {
-    let party = Party::<A>::asked(comm)?;
-    let declared = guarded(|| declared::<A>(party.comm, rank, kind));
+    let group = Group::<A>::asked(comm)?;
+    let declared = guarded(|| declared::<A>(group.comm, rank, kind));
     let claim = declared.as_ref().map_or(0, |(_, weighted)| if *weighted { 1 } else { 2 });
-    let agreed = party.agree(declared.as_ref().map(|_| 5), claim);
+    let agreed = group.agree(declared.as_ref().map(|_| 5), claim);
     let (Some(claims), Some((edges, _))) = (agreed, declared) else { return None };
     let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
-    let met = party.meet()?;
-    let order = met.permutation(&edges, weights, met.size, None, "rankweave_newrank");
-    met.leave();
+    let group = group.make_private()?;
+    let order = group.permutation(&edges, weights, group.size, None, "rankweave_newrank");
+    group.free();
     order?.iter().position(|&process| process == rank).map(|at| at as c_int)
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// The processes of a communicator of the program, all of them processes of this job.
 #[derive(Debug)]
-pub struct Party<A: Abi> {
+pub struct Group<A: Abi> {
     /// The communicator as MPI knows it.
     pub comm: A::Comm,
     pub size: usize,
@@ -38,13 +38,13 @@ pub struct Party<A: Abi> {
 
 /// The same with a communicator of their own.
 #[derive(Debug)]
-pub struct Met<A: Abi> {
-    party: Party<A>,
+pub struct PrivateGroup<A: Abi> {
+    group: Group<A>,
     pub private: PrivateComm<A>,
     pub size: usize,
 }
 
-impl<A: Abi> Party<A> {
+impl<A: Abi> Group<A> {
     /// The processes of `comm`; `None`, in all of them alike, if their order is not ours to change:
     /// another mode, an intercommunicator, a single process, processes of other jobs. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
@@ -76,7 +76,7 @@ impl<A: Abi> Party<A> {
         }
         let size = size as usize;
         let tasks = if is_world { (0..size as u32).collect() } else { tasks_of::<A>(comm, size)? };
-        Some(Party { comm, size, tasks, facts })
+        Some(Group { comm, size, tasks, facts })
     }
 
     /// A number for these processes in this order.
@@ -120,7 +120,7 @@ impl<A: Abi> Party<A> {
     }
 
     /// Makes a communicator of their own; collective.
-    pub fn meet(self) -> Option<Met<A>> {
+    pub fn make_private(self) -> Option<PrivateGroup<A>> {
         let mut rank = 0;
         let mut comm = A::comm_null();
         let mpi = pmpi::<A>();
@@ -137,29 +137,29 @@ impl<A: Abi> Party<A> {
             return None;
         }
         let private = PrivateComm::new(comm)?;
-        Some(Met { size: self.size, party: self, private })
+        Some(PrivateGroup { size: self.size, group: self, private })
     }
 }
 
-impl<A: Abi> Met<A> {
+impl<A: Abi> PrivateGroup<A> {
     /// The program's communicator.
     pub fn comm(&self) -> A::Comm {
-        self.party.comm
+        self.group.comm
     }
 
     /// Task behind each rank of it.
     pub fn tasks(&self) -> &[u32] {
-        &self.party.tasks
+        &self.group.tasks
     }
 
     /// A number for its processes.
     pub fn hash(&self) -> u64 {
-        self.party.hash()
+        self.group.hash()
     }
 
     /// True if every process says so.
     pub fn unanimous(&self, mine: bool) -> bool {
-        let all = Party::<A>::largest(self.private.comm, &[u64::from(!mine)]);
+        let all = Group::<A>::largest(self.private.comm, &[u64::from(!mine)]);
         all.is_some_and(|all| all[0] == 0)
     }
 
@@ -174,18 +174,18 @@ impl<A: Abi> Met<A> {
         grid: Option<TaskGrid>,
         what: &str,
     ) -> Option<Arc<[u32]>> {
-        let (party, private) = (&self.party, &self.private);
+        let (group, private) = (&self.group, &self.private);
         let settings = &config::settings().0;
         let report = Report {
-            process: party.facts.process,
-            task: party.tasks.get(private.rank).copied().unwrap_or(u32::MAX),
+            process: group.facts.process,
+            task: group.tasks.get(private.rank).copied().unwrap_or(u32::MAX),
             edges: edges.to_vec(),
-            sent: match (weights, party.facts.how) {
+            sent: match (weights, group.facts.how) {
                 (Weights::Unknown, How::Map) => guarded(|| Some(self.sent())).unwrap_or_default(),
                 _ => Vec::new(),
             },
         };
-        let find = party.facts.how == How::Map && settings.topology.is_none();
+        let find = group.facts.how == How::Map && settings.topology.is_none();
         let location = find.then(Location::mine);
         let mine = encoding::encode(&(report, location)).unwrap_or_default();
         let mut reports = Vec::new();
@@ -200,7 +200,7 @@ impl<A: Abi> Met<A> {
         let mut decide = |places: Option<Placement>| {
             let order = guarded(|| {
                 let grid = grid.clone();
-                let (facts, places) = (party.facts, places.as_ref());
+                let (facts, places) = (group.facts, places.as_ref());
                 let answer =
                     decision::order(facts, settings, &reports, weights, vertices, places, grid);
                 let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
@@ -232,11 +232,11 @@ impl<A: Abi> Met<A> {
     /// What this process sent so far to the others, by rank.
     fn sent(&self) -> Vec<(u32, u64)> {
         let rows = Kind::ALL.into_iter().flat_map(counters::row);
-        self.party.by_rank(rows.map(|(task, traffic)| (task, traffic.bytes)))
+        self.group.by_rank(rows.map(|(task, traffic)| (task, traffic.bytes)))
     }
 
     /// Frees their communicator; collective.
-    pub fn leave(self) {
+    pub fn free(self) {
         self.private.free();
     }
 }
