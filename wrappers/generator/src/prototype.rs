@@ -26,6 +26,48 @@ impl Prototype {
     pub fn is_nonblocking(&self) -> bool {
         self.parameters.iter().any(|p| p.name == "request")
     }
+
+    /// Whether the function came after MPI-3.1.
+    pub fn is_newer_than_mpi_3_1(&self) -> bool {
+        self.since != "3.1" && self.since != "removed-in-3.0"
+    }
+
+    /// Whether further arguments of any type may follow.
+    pub fn is_variadic(&self) -> bool {
+        self.parameters.iter().any(|p| p.c_type == "...")
+    }
+
+    /// The parameters that have a name and a type.
+    pub fn named(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|p| p.c_type != "...")
+    }
+
+    /// The name of the function in Rust.
+    pub fn rust_name(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+
+    /// The names of the parameters with their types, as a signature has them; generic over `A: Abi`.
+    pub fn signature(&self) -> String {
+        let all = self.named().map(|p| format!("{}: {}", p.rust_name(), p.rust_type()));
+        all.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of the parameters, as a call has them.
+    pub fn arguments(&self) -> String {
+        self.named().map(Parameter::rust_name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The type of a pointer to the function, generic over `A: Abi`.
+    pub fn function_type(&self) -> String {
+        let types: Vec<String> = self.named().map(Parameter::rust_type).collect();
+        format!("unsafe extern \"C-unwind\" fn({}) -> c_int", types.join(", "))
+    }
+
+    /// A parameter whose type has no spelling in Rust.
+    pub fn without_type(&self) -> Option<&Parameter> {
+        self.named().find(|p| p.rust_type() == "c_void")
+    }
 }
 
 /// All prototypes by name.
@@ -119,7 +161,10 @@ impl Parameter {
             "MPI_Group" => "A::Group",
             "MPI_Errhandler" => "A::Errhandler",
             "MPI_Message" => "A::Message",
-            // Only ever passed on by address: statuses, files, callbacks.
+            "MPI_Session" => "A::Session",
+            // Handles of the tools interface are pointers in every ABI.
+            name if name.starts_with("MPI_T_") && pointers == 0 && !self.array => "*mut c_void",
+            // Only ever passed on by address: statuses, files, callbacks. By value there is no type.
             _ => "c_void",
         };
         let mut rust = scalar.to_string();

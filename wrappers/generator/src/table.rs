@@ -1,6 +1,7 @@
 //! The calls table: what the library does at each MPI call.
 
 use crate::prototype::{Prototype, Prototypes};
+use crate::recorder::Recorder;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is done at a call before it is passed on.
@@ -14,8 +15,9 @@ pub enum Action {
     Within,
     /// Nothing: the entry is there so that calls can be timed.
     Nothing,
-    /// A function written by hand; `always`, or only while the world is replaced.
-    Hand { function: String, always: bool },
+    /// A function written by hand, as `module::name` below `wrappers/src/entry` and its folder `fortran`;
+    /// `always`, or only while the world is replaced; `only_c`: there is none for Fortran.
+    Hand { function: String, always: bool, only_c: bool },
 }
 
 /// One entry point.
@@ -25,6 +27,15 @@ pub struct Call {
     pub action: Action,
     /// Its time counts as time in MPI.
     pub timed: bool,
+}
+
+impl Call {
+    /// The recorder that is called, if there is one.
+    pub fn recorder(&self) -> Option<Recorder<'_>> {
+        let Action::Record { recorder, arguments, at_start } = &self.action else { return None };
+        let (prototype, name, at_start) = (&self.prototype, recorder.as_str(), *at_start);
+        Some(Recorder { prototype, name, arguments, at_start })
+    }
 }
 
 /// Why the functions are left alone that have no entry point: `~REASON NAME …`.
@@ -117,8 +128,8 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
         if let Some(twin) = prototypes.get(&format!("{name}_c")) {
             check(twin, &action).map_err(|e| fail(&e))?;
             let action = match action {
-                Action::Hand { function, always } => {
-                    Action::Hand { function: format!("{function}_c"), always }
+                Action::Hand { function, always, only_c } => {
+                    Action::Hand { function: format!("{function}_c"), always, only_c }
                 }
                 other => other,
             };
@@ -154,7 +165,11 @@ fn parse_action(text: &str) -> Result<Action, String> {
     }
     for (prefix, always) in [('!', true), ('+', true), ('=', false)] {
         if let Some(function) = text.strip_prefix(prefix) {
-            return Ok(Action::Hand { function: function.to_string(), always });
+            let (function, only_c) = match function.strip_suffix(" in C") {
+                Some(function) => (function.trim_end(), true),
+                None => (function, false),
+            };
+            return Ok(Action::Hand { function: function.to_string(), always, only_c });
         }
     }
     let (at_start, text) = match text.strip_prefix("start ") {
@@ -173,6 +188,19 @@ fn parse_action(text: &str) -> Result<Action, String> {
 }
 
 fn check(prototype: &Prototype, action: &Action) -> Result<(), String> {
+    if let Some(parameter) = prototype.without_type() {
+        return Err(format!(
+            "{} takes a {} by value, which has no type in Rust: add one to `rust_type` in \
+             wrappers/generator/src/prototype.rs",
+            prototype.name, parameter.c_type
+        ));
+    }
+    if prototype.is_variadic() && !matches!(action, Action::Hand { .. }) {
+        return Err(format!(
+            "{} is variadic: write it by hand (`!module::function`)",
+            prototype.name
+        ));
+    }
     if let Action::Record { arguments, at_start, .. } = action {
         for argument in arguments {
             if !prototype.parameters.iter().any(|p| p.name == *argument) {

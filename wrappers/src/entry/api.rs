@@ -5,7 +5,7 @@
 //! do is in [`crate::reorder::api`]. A handle of any width travels as a `usize`:
 //! where it is an `int` the upper half of the register is cut off again.
 
-use crate::entry::fortran;
+use crate::entry::fortran::arguments;
 use crate::mpi::abi::{Abi, Handle, Mpich, OpenMpi, Standard};
 use crate::mpi::library::{self, Family};
 use crate::mpi::pmpi::pmpi;
@@ -161,7 +161,7 @@ unsafe fn from_fortran<A: Abi>(comm: *const c_int) -> A::Comm {
         return A::comm_null();
     }
     // SAFETY: the address of an INTEGER.
-    unsafe { fortran::comm::<A>(comm.cast_mut().cast()) }
+    unsafe { arguments::comm::<A>(comm.cast_mut().cast()) }
 }
 
 /// [`rankweave_reorder`] with Fortran's handles.

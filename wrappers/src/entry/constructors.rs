@@ -1,8 +1,7 @@
 //! The wrappers of the constructors in C.
 
 use crate::comm::world::effective;
-use crate::entry::generated::index;
-use crate::entry::slots;
+use crate::entry::next;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side, copied};
@@ -60,36 +59,21 @@ fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm,
 /// A constructor of a topology that every process describes by a count and two arrays.
 ///
 /// # Safety
-/// The program's own arguments of the C function behind `entry`.
+/// `made` is where `construct` puts the handle.
 unsafe fn shaped<A: Abi>(
-    entry: usize,
+    (comm, reorder): (A::Comm, c_int),
     what: &'static str,
-    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
-    (comm, count, first, second): (A::Comm, c_int, *const c_int, *const c_int),
-    reorder: c_int,
+    read: impl Fn(usize) -> Option<Shape>,
     made: *mut A::Comm,
+    construct: impl FnOnce(A::Comm, c_int) -> c_int,
 ) -> c_int {
-    // SAFETY: by contract; both functions have this prototype.
-    unsafe {
-        let step = guarded(|| {
-            Some(create::shaped::<A>(comm, reorder != 0, what, |size| {
-                read(count, first, second, size)
-            }))
-        })
-        .unwrap_or(Step::Plain);
-        let (on, reorder) = arguments(&step, comm, reorder);
-        let next: unsafe extern "C-unwind" fn(
-            A::Comm,
-            c_int,
-            *const c_int,
-            *const c_int,
-            c_int,
-            *mut A::Comm,
-        ) -> c_int = slots::next(entry);
-        let code = next(on, count, first, second, reorder, made);
-        step.done(create::made::<A>(code, made));
-        code
-    }
+    let step = guarded(|| Some(create::shaped::<A>(comm, reorder != 0, what, read)));
+    let step = step.unwrap_or(Step::Plain);
+    let (on, reorder) = arguments(&step, comm, reorder);
+    let code = construct(on, reorder);
+    // SAFETY: by contract, after the call.
+    step.done(unsafe { create::made::<A>(code, made) });
+    code
 }
 
 /// `MPI_Cart_create`
@@ -101,10 +85,13 @@ pub unsafe extern "C-unwind" fn cart_create<A: Abi>(
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    let topology = (comm, ndims, dims, periods);
-    let entry = index::MPI_CART_CREATE;
-    // SAFETY: passed on.
-    unsafe { shaped::<A>(entry, "MPI_Cart_create", cartesian, topology, reorder, made) }
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe {
+        let read = |size| cartesian(ndims, dims, periods, size);
+        shaped::<A>((comm, reorder), "MPI_Cart_create", read, made, |comm, reorder| {
+            next::mpi_cart_create::<A>(comm, ndims, dims, periods, reorder, made)
+        })
+    }
 }
 
 /// `MPI_Graph_create`
@@ -116,10 +103,13 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi>(
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    let topology = (comm, nodes, ends, edges);
-    let entry = index::MPI_GRAPH_CREATE;
-    // SAFETY: passed on.
-    unsafe { shaped::<A>(entry, "MPI_Graph_create", graph, topology, reorder, made) }
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe {
+        let read = |size| graph(nodes, ends, edges, size);
+        shaped::<A>((comm, reorder), "MPI_Graph_create", read, made, |comm, reorder| {
+            next::mpi_graph_create::<A>(comm, nodes, ends, edges, reorder, made)
+        })
+    }
 }
 
 /// `MPI_Cart_map`: the rank that the constructor gave.
@@ -130,16 +120,9 @@ pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
     periods: *const c_int,
     rank: *mut c_int,
 ) -> c_int {
-    // SAFETY: the program's own arguments and the real function's prototype.
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(
-            A::Comm,
-            c_int,
-            *const c_int,
-            *const c_int,
-            *mut c_int,
-        ) -> c_int = slots::next(index::MPI_CART_MAP);
-        let code = next(effective::<A>(comm), ndims, dims, periods, rank);
+        let code = next::mpi_cart_map::<A>(effective::<A>(comm), ndims, dims, periods, rank);
         if code == 0
             && let Some(known) = guarded(|| {
                 create::remembered::<A>(comm, |size| cartesian(ndims, dims, periods, size))
@@ -159,16 +142,9 @@ pub unsafe extern "C-unwind" fn graph_map<A: Abi>(
     edges: *const c_int,
     rank: *mut c_int,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(
-            A::Comm,
-            c_int,
-            *const c_int,
-            *const c_int,
-            *mut c_int,
-        ) -> c_int = slots::next(index::MPI_GRAPH_MAP);
-        let code = next(effective::<A>(comm), nodes, ends, edges, rank);
+        let code = next::mpi_graph_map::<A>(effective::<A>(comm), nodes, ends, edges, rank);
         if code == 0
             && let Some(known) =
                 guarded(|| create::remembered::<A>(comm, |size| graph(nodes, ends, edges, size)))
@@ -221,7 +197,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi>(
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
         let found = guarded(|| {
             Some(create::adjacent::<A>(comm, reorder != 0, |size| {
@@ -236,32 +212,18 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi>(
         let (on, reorder) = arguments(&step, comm, reorder);
         let code = match &moved {
             Some(edges) => with_edges::<A>(on, edges, info, made),
-            None => {
-                let next: unsafe extern "C-unwind" fn(
-                    A::Comm,
-                    c_int,
-                    *const c_int,
-                    *const c_int,
-                    c_int,
-                    *const c_int,
-                    *const c_int,
-                    A::Info,
-                    c_int,
-                    *mut A::Comm,
-                ) -> c_int = slots::next(index::MPI_DIST_GRAPH_CREATE_ADJACENT);
-                next(
-                    on,
-                    indegree,
-                    sources,
-                    source_weights,
-                    outdegree,
-                    destinations,
-                    weights,
-                    info,
-                    reorder,
-                    made,
-                )
-            }
+            None => next::mpi_dist_graph_create_adjacent::<A>(
+                on,
+                indegree,
+                sources,
+                source_weights,
+                outdegree,
+                destinations,
+                weights,
+                info,
+                reorder,
+                made,
+            ),
         };
         step.done(create::made::<A>(code, made));
         code
@@ -280,7 +242,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi>(
     reorder: c_int,
     made: *mut A::Comm,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
         let found = guarded(|| {
             Some(create::distributed::<A>(comm, reorder != 0, |size| {
@@ -292,20 +254,17 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi>(
         let (on, reorder) = arguments(&step, comm, reorder);
         let code = match &moved {
             Some(edges) => with_edges::<A>(on, edges, info, made),
-            None => {
-                let next: unsafe extern "C-unwind" fn(
-                    A::Comm,
-                    c_int,
-                    *const c_int,
-                    *const c_int,
-                    *const c_int,
-                    *const c_int,
-                    A::Info,
-                    c_int,
-                    *mut A::Comm,
-                ) -> c_int = slots::next(index::MPI_DIST_GRAPH_CREATE);
-                next(on, count, sources, degrees, destinations, weights, info, reorder, made)
-            }
+            None => next::mpi_dist_graph_create::<A>(
+                on,
+                count,
+                sources,
+                degrees,
+                destinations,
+                weights,
+                info,
+                reorder,
+                made,
+            ),
         };
         step.done(create::made::<A>(code, made));
         code

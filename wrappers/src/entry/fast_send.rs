@@ -75,7 +75,7 @@ macro_rules! fast_send {
                 datatype = const std::mem::offset_of!($crate::record::thread::Thread, datatype),
                 datatype_size = const std::mem::offset_of!($crate::record::thread::Thread, datatype_size),
                 outside = const $crate::record::communicator::OUTSIDE as i32,
-                next = sym $crate::entry::slots::NEXT,
+                next = sym $crate::entry::next::NEXT,
                 index = const $index,
                 slow = sym $slow::<A>,
             )

@@ -1,6 +1,6 @@
 //! What lower layers have this one do: registered before the first entry point leads to them.
 
-use crate::entry::{internal_calls, slots, thunk, visible};
+use crate::entry::{internal_calls, levels, slots, visible};
 use crate::job::hooks::{ENTRIES, Entries};
 use crate::job::start;
 use crate::record::counters::LATE_START;
@@ -9,9 +9,9 @@ use crate::time::{SLOTS, Slots};
 /// Registers all of them.
 pub fn register() {
     LATE_START.set(start::start_late);
-    SLOTS.set(Slots { to_thunks: thunk::point_to_thunks, back: thunk::point_back });
+    SLOTS.set(Slots { to_thunks: slots::point_to_thunks, back: slots::point_back });
     ENTRIES.set(Entries {
-        set_level: slots::set_level,
+        set_level: levels::set_level,
         redirect: internal_calls::redirect,
         excess: visible::excess,
         overtaken: visible::overtaken,

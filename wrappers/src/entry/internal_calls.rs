@@ -13,7 +13,7 @@
 //! program's own calls may come through them. A file's conversion callbacks (MPI_Register_datarep)
 //! that themselves communicate while a file is being opened are not recorded.
 
-use crate::entry::slots;
+use crate::entry::real_functions;
 use crate::entry::visible;
 use crate::mpi::library;
 use crate::record::pause;
@@ -127,7 +127,7 @@ fn redirect_one(object: &Object) {
             let before = visible::taken_before(&names);
             for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
                 if let (Some(entry), false) = (entry, taken)
-                    && let Some(function) = slots::real(entry)
+                    && let Some(function) = real_functions::real(entry)
                 {
                     reference.write(function as usize);
                 }

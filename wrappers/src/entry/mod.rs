@@ -1,27 +1,34 @@
 //! Entry points: the exported functions, the slot table behind them, and the wrappers.
+//!
+//! See README.md for the way of a call.
+
+// What a wrapper is called with is said by the MPI standard.
+#![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 pub mod api;
-#[allow(clippy::missing_safety_doc)]
+pub mod attributes;
+pub mod communicators;
 pub mod constructors;
+pub mod error_handlers;
 pub mod fast_send;
 pub mod fortran;
-#[rustfmt::skip]
-#[allow(
-    clippy::missing_safety_doc,
-    clippy::type_complexity,
-    clippy::let_unit_value,
-    missing_docs
-)]
+#[allow(missing_docs)]
 pub mod generated;
-#[allow(clippy::missing_safety_doc)]
-pub mod handwritten;
 pub mod hooks;
 pub mod internal_calls;
+pub mod levels;
+pub mod lifecycle;
+pub mod names;
+pub mod next;
+pub mod operations;
 pub mod pcontrol;
+pub mod real_functions;
 pub mod references;
-#[allow(clippy::missing_safety_doc)]
+pub mod requests;
+pub mod resolver;
 pub mod sessions;
 pub mod slots;
 pub mod thunk;
+pub mod timed;
 pub mod tools;
 pub mod visible;

@@ -10,7 +10,8 @@
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
 use crate::entry::api;
-use crate::entry::slots;
+use crate::entry::names;
+use crate::entry::next::NEXT;
 use crate::mpi::abi::{Abi, Handle};
 use crate::reorder::api::OK;
 use libc::{c_int, c_void};
@@ -39,8 +40,8 @@ pub unsafe extern "C" fn pcontrol<A: Abi>() {
         first = const FIRST,
         count = const COUNT,
         ours = sym ours::<A>,
-        next = sym slots::NEXT,
-        index = const slots::number("MPI_Pcontrol", "", 0),
+        next = sym NEXT,
+        index = const names::number("MPI_Pcontrol", "", 0),
     )
 }
 

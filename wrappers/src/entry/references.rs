@@ -41,7 +41,7 @@ pub fn program_profiles() -> bool {
             found = Object::of(info).is_some_and(|program| {
                 program.references().any(|r| {
                     let name = r.name.to_bytes();
-                    !r.defined && name.starts_with(b"PMPI_") && crate::entry::slots::wraps(name)
+                    !r.defined && name.starts_with(b"PMPI_") && crate::entry::timed::wraps(name)
                 })
             });
         }

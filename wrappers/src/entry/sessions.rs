@@ -7,32 +7,31 @@
 //! for each other in bounded time only, since nothing obliges a program to finalise everywhere. The
 //! ranks of such a job are left alone.
 
-use crate::entry::generated::index;
-use crate::entry::slots;
+use crate::entry::next;
 use crate::job::start;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
-use libc::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use libc::{c_char, c_int};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Sessions the program has open.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
-/// One of them, as the C handle; 0 = none.
-static LATEST: AtomicUsize = AtomicUsize::new(0);
+/// The handle of one of them; 0 = none.
+static LATEST: AtomicU64 = AtomicU64::new(0);
 
 /// A session was opened.
-pub fn opened(session: usize) {
+pub fn opened<A: Abi>(session: A::Session) {
     OPEN.fetch_add(1, Ordering::AcqRel);
-    LATEST.store(session, Ordering::Release);
+    LATEST.store(session.bits(), Ordering::Release);
 }
 
 /// A session is about to be finalised.
-pub fn closing<A: Abi>(session: usize) {
+pub fn closing<A: Abi>(session: A::Session) {
     let last = OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     if last == Ok(1) {
         start::finish_sessions::<A>();
     }
-    let _ = LATEST.compare_exchange(session, 0, Ordering::AcqRel, Ordering::Acquire);
+    let _ = LATEST.compare_exchange(session.bits(), 0, Ordering::AcqRel, Ordering::Acquire);
 }
 
 /// A communicator was made from a group. Starts the job if the group is that of all processes.
@@ -41,7 +40,7 @@ pub fn made<A: Abi>(group: A::Group, comm: A::Comm) {
     if session == 0 || comm == A::comm_null() || !start::may_start_from_sessions::<A>() {
         return;
     }
-    let Some((rank, size)) = place_among_all::<A>(session) else { return };
+    let Some((rank, size)) = place_among_all::<A>(A::Session::from_bits(session)) else { return };
     let mut members = 0;
     // SAFETY: the program's own group, valid during this call.
     let code = unsafe { pmpi::<A>().group_size(group, &raw mut members) };
@@ -51,7 +50,7 @@ pub fn made<A: Abi>(group: A::Group, comm: A::Comm) {
 }
 
 /// The caller's rank in the set of all processes, and the size of the set.
-fn place_among_all<A: Abi>(session: usize) -> Option<(c_int, c_int)> {
+fn place_among_all<A: Abi>(session: A::Session) -> Option<(c_int, c_int)> {
     let mut all = A::Group::from_bits(0);
     let (mut rank, mut size) = (-1, 0);
     let mpi = pmpi::<A>();
@@ -67,44 +66,30 @@ fn place_among_all<A: Abi>(session: usize) -> Option<(c_int, c_int)> {
     }
 }
 
-/// Reads a session handle: an int or a pointer.
-///
-/// # Safety
-/// `session` points to a handle of the ABI, or is null.
-unsafe fn read<A: Abi>(session: *const c_void) -> usize {
-    if session.is_null() {
-        return 0;
-    }
-    // SAFETY: by contract.
-    unsafe { if A::NARROW { *session.cast::<u32>() as usize } else { *session.cast::<usize>() } }
-}
-
 /// `MPI_Session_init`
 pub unsafe extern "C-unwind" fn session_init<A: Abi>(
     info: A::Info,
     handler: A::Errhandler,
-    session: *mut c_void,
+    session: *mut A::Session,
 ) -> c_int {
     // SAFETY: the program's own arguments and the real function's prototype.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(A::Info, A::Errhandler, *mut c_void) -> c_int =
-            slots::next(index::MPI_SESSION_INIT);
-        let code = next(info, handler, session);
-        if code == 0 {
-            opened(read::<A>(session));
+        let code = next::mpi_session_init::<A>(info, handler, session);
+        if code == 0 && !session.is_null() {
+            opened::<A>(*session);
         }
         code
     }
 }
 
 /// `MPI_Session_finalize`
-pub unsafe extern "C-unwind" fn session_finalize<A: Abi>(session: *mut c_void) -> c_int {
-    // SAFETY: as above.
+pub unsafe extern "C-unwind" fn session_finalize<A: Abi>(session: *mut A::Session) -> c_int {
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(*mut c_void) -> c_int =
-            slots::next(index::MPI_SESSION_FINALIZE);
-        closing::<A>(read::<A>(session));
-        next(session)
+        if !session.is_null() {
+            closing::<A>(*session);
+        }
+        next::mpi_session_finalize::<A>(session)
     }
 }
 
@@ -116,19 +101,33 @@ pub unsafe extern "C-unwind" fn comm_create_from_group<A: Abi>(
     handler: A::Errhandler,
     comm: *mut A::Comm,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(
-            A::Group,
-            *const c_char,
-            A::Info,
-            A::Errhandler,
-            *mut A::Comm,
-        ) -> c_int = slots::next(index::MPI_COMM_CREATE_FROM_GROUP);
-        let code = next(group, tag, info, handler, comm);
+        let code = next::mpi_comm_create_from_group::<A>(group, tag, info, handler, comm);
         if code == 0 && !comm.is_null() {
             made::<A>(group, *comm);
         }
         code
     }
+}
+
+/// `MPI_Group_from_session_pset`: the group of `mpi://WORLD` is in the order of the tasks.
+pub unsafe extern "C-unwind" fn group_from_session_pset<A: Abi>(
+    session: A::Session,
+    name: *const c_char,
+    group: *mut A::Group,
+) -> c_int {
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe {
+        let code = next::mpi_group_from_session_pset::<A>(session, name, group);
+        if code == 0 && !name.is_null() && is_world_set(std::ffi::CStr::from_ptr(name).to_bytes()) {
+            crate::comm::world::order_group::<A>(group);
+        }
+        code
+    }
+}
+
+/// True for the name of the process set of all processes (MPI-4.0, section 11.3.2).
+pub fn is_world_set(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"mpi://WORLD")
 }

@@ -13,7 +13,8 @@
 //! Limits: of a call that is left in such a way the time is lost, and of others in the second after it.
 //! What a callback calls later than that inside a call counts twice.
 
-use crate::entry::slots;
+use crate::entry::next::COUNT;
+use crate::entry::timed;
 use crate::record::thread;
 use crate::time;
 use std::arch::global_asm;
@@ -130,42 +131,20 @@ global_asm!(
     ".cfi_endproc",
     ".size rankweave_timed, . - rankweave_timed",
     ".popsection",
-    count = const slots::COUNT,
+    count = const COUNT,
     begins = sym begins,
     ends = sym ends,
 );
 
 /// The thunk of an entry point.
-fn of(index: usize) -> *const () {
+pub fn of(index: usize) -> *const () {
     // SAFETY: the address of the code above, of which nothing is read; index is one of COUNT.
     unsafe { (&raw const rankweave_thunks).cast::<u8>().add(STRIDE * index).cast() }
 }
 
 /// The thunk of entry `index`, if calls of it are timed just now.
 pub fn now(index: usize) -> Option<*const ()> {
-    (time::is_open() && slots::is_timed(index)).then(|| of(index))
-}
-
-/// Points the slots of timed calls to their thunks.
-pub fn point_to_thunks() {
-    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
-        slots::exchange(index, slots::base(index), of(index));
-    }
-}
-
-/// Points them back. May be done by several threads at once.
-pub fn point_back() {
-    for index in (0..slots::COUNT).filter(|&i| slots::is_timed(i)) {
-        slots::exchange(index, of(index), slots::base(index));
-    }
-}
-
-/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
-/// where nobody else opens or closes windows yet, and after its end.
-pub fn slots_changed() {
-    if time::is_open() {
-        point_to_thunks();
-    }
+    (time::is_open() && timed::is_timed(index)).then(|| of(index))
 }
 
 /// Whether a call at `here` on the stack is part of the one that began at `since` with its frame at
@@ -177,7 +156,7 @@ fn is_nested(outer: u64, since: u64, here: u64, now: impl Fn() -> u64) -> bool {
 /// Whether this call is to be timed; tells in any case where it goes.
 extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let index = index as usize;
-    call.target = slots::base(index);
+    call.target = timed::base(index);
     let thread = thread::current();
     let here = &raw const *call as u64;
     let (outer, since) = (&thread.timed, &thread.timed_since);
@@ -187,7 +166,7 @@ extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
         return 0;
     }
     let Some(timed) = time::begin() else { return 0 };
-    call.words = slots::words_on_stack(index);
+    call.words = timed::words_on_stack(index);
     call.timed = timed;
     thread.timed.store(here, Ordering::Relaxed);
     thread.timed_since.store(timed.started, Ordering::Relaxed);
@@ -236,9 +215,9 @@ mod tests {
     }
 
     fn thunk() -> Nine {
-        let index = slots::number("MPI_Neighbor_alltoallw", "", 0);
-        assert_eq!(slots::words_on_stack(index), 3);
-        slots::set_base(index, sum as *const ());
+        let index = crate::entry::names::number("MPI_Neighbor_alltoallw", "", 0);
+        assert_eq!(timed::words_on_stack(index), 3);
+        timed::set_base(index, sum as *const ());
         // SAFETY: the thunk passes on to a function of this type.
         unsafe { std::mem::transmute(of(index)) }
     }

@@ -5,8 +5,7 @@
 //! world's handle is that of no other object, in no ABI.
 
 use crate::comm::world;
-use crate::entry::generated::index;
-use crate::entry::slots;
+use crate::entry::next;
 use crate::mpi::abi::Abi;
 use libc::{c_int, c_void};
 
@@ -25,56 +24,37 @@ unsafe fn object<A: Abi>(object: *mut c_void) -> *mut c_void {
 }
 
 /// `MPI_T_cvar_handle_alloc`
-pub unsafe extern "C-unwind" fn tool_cvar_handle_alloc<A: Abi>(
+pub unsafe extern "C-unwind" fn cvar_handle_alloc<A: Abi>(
     variable: c_int,
     bound_to: *mut c_void,
     handle: *mut c_void,
     count: *mut c_int,
 ) -> c_int {
-    // SAFETY: the program's own arguments and the real function's prototype.
-    unsafe {
-        let next: unsafe extern "C-unwind" fn(
-            c_int,
-            *mut c_void,
-            *mut c_void,
-            *mut c_int,
-        ) -> c_int = slots::next(index::MPI_T_CVAR_HANDLE_ALLOC);
-        next(variable, object::<A>(bound_to), handle, count)
-    }
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe { next::mpi_t_cvar_handle_alloc::<A>(variable, object::<A>(bound_to), handle, count) }
 }
 
 /// `MPI_T_pvar_handle_alloc`
-pub unsafe extern "C-unwind" fn tool_pvar_handle_alloc<A: Abi>(
+pub unsafe extern "C-unwind" fn pvar_handle_alloc<A: Abi>(
     session: *mut c_void,
     variable: c_int,
     bound_to: *mut c_void,
     handle: *mut c_void,
     count: *mut c_int,
 ) -> c_int {
-    // SAFETY: as above; a session is a pointer in every ABI.
+    // SAFETY: the program's own arguments; a session of the tools interface is a pointer in every ABI.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(
-            *mut c_void,
-            c_int,
-            *mut c_void,
-            *mut c_void,
-            *mut c_int,
-        ) -> c_int = slots::next(index::MPI_T_PVAR_HANDLE_ALLOC);
-        next(session, variable, object::<A>(bound_to), handle, count)
+        next::mpi_t_pvar_handle_alloc::<A>(session, variable, object::<A>(bound_to), handle, count)
     }
 }
 
 /// `MPI_T_event_handle_alloc`
-pub unsafe extern "C-unwind" fn tool_event_handle_alloc<A: Abi>(
+pub unsafe extern "C-unwind" fn event_handle_alloc<A: Abi>(
     event: c_int,
     bound_to: *mut c_void,
     info: A::Info,
     registration: *mut c_void,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let next: unsafe extern "C-unwind" fn(c_int, *mut c_void, A::Info, *mut c_void) -> c_int =
-            slots::next(index::MPI_T_EVENT_HANDLE_ALLOC);
-        next(event, object::<A>(bound_to), info, registration)
-    }
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe { next::mpi_t_event_handle_alloc::<A>(event, object::<A>(bound_to), info, registration) }
 }

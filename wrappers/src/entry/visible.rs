@@ -17,8 +17,8 @@
 //!
 //! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
 
-use crate::entry::references;
-use crate::entry::slots;
+use crate::entry::next::C_COUNT;
+use crate::entry::{names, real_functions, references, slots, timed};
 use crate::mpi::library;
 use crate::sys::elf::{
     Object, defined, definers, for_each_object, may_have_mpi, page, range_of, with_any,
@@ -46,14 +46,14 @@ extern "C" fn at_load() {
             if library::get().is_some_and(|library| known.contains(&library.family)) {
                 let _ = CONSULTED.set(mapped());
             }
-            let real = slots::all_real();
+            let real = real_functions::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
             references::take_back(&hidden);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
-            table.hide(|entry| !has.get(&entry).copied().unwrap_or(slots::in_mpi_3_1(entry)));
+            table.hide(|entry| !has.get(&entry).copied().unwrap_or(names::in_mpi_3_1(entry)));
         } else {
-            table.hide(|entry| !slots::in_mpi_3_1(entry));
+            table.hide(|entry| !names::in_mpi_3_1(entry));
         }
     });
 }
@@ -84,7 +84,7 @@ pub fn excess() -> Option<String> {
     let table = Symbols::own()?;
     let lacking = |&i: &usize| {
         let name = table.name(i).to_bytes();
-        is_c_function(name) && table.entry(i).is_some_and(|e| slots::real_address(e) == 0)
+        is_c_function(name) && table.entry(i).is_some_and(|e| real_functions::real_address(e) == 0)
     };
     let found = (1..table.count).find(lacking);
     found.map(|i| table.name(i).to_string_lossy().into_owned())
@@ -148,7 +148,7 @@ pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
     let entry = |name: &&CStr| {
         // SAFETY: this library is mapped.
         let index = unsafe { table.object.definition(name) };
-        index.and_then(|index| table.entry(index)).filter(|&entry| slots::is_c(entry))
+        index.and_then(|index| table.entry(index)).filter(|&entry| entry < C_COUNT)
     };
     names.iter().map(entry).collect()
 }
@@ -207,7 +207,7 @@ impl Symbols {
     /// File of another object that defines one of this library's entry points and comes before it.
     /// What is linked into the program is looked for by other means.
     fn overtaken(&self) -> Option<String> {
-        let wraps = |i: &usize| self.entry(*i).is_some_and(|entry| !slots::is_only_timed(entry));
+        let wraps = |i: &usize| self.entry(*i).is_some_and(|entry| !timed::is_only_timed(entry));
         let entries = || (1..self.count).filter(wraps);
         let names: Vec<&CStr> = entries().map(|i| self.name(i)).collect();
         let here = Symbols::own as *const () as usize;

@@ -83,11 +83,12 @@ pub enum Kind {
     Request,
     Group,
     Info,
+    Session,
 }
 
 /// Calls a conversion function of the MPI library, looked up once per kind.
-fn convert(kind: Kind, names: [&'static CStr; 7], fortran: c_int) -> Option<usize> {
-    static KNOWN: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
+fn convert(kind: Kind, names: [&'static CStr; 8], fortran: c_int) -> Option<usize> {
+    static KNOWN: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
     let mut address = KNOWN[kind as usize].load(Ordering::Relaxed);
     if address == 0 {
         address = library::symbol(names[kind as usize]);
@@ -134,6 +135,7 @@ pub trait Abi: Copy + Send + Sync + 'static {
     type Group: Handle;
     type Errhandler: Handle;
     type Message: Handle;
+    type Session: Handle;
 
     /// MPI_ANY_SOURCE … are not needed: receives record nothing.
     const PROC_NULL: c_int;
@@ -187,6 +189,7 @@ impl Abi for OpenMpi {
     type Group = PointerHandle;
     type Errhandler = PointerHandle;
     type Message = PointerHandle;
+    type Session = PointerHandle;
 
     const PROC_NULL: c_int = -2;
     const ROOT: c_int = -4;
@@ -207,6 +210,7 @@ impl Abi for OpenMpi {
             c"PMPI_Request_f2c",
             c"PMPI_Group_f2c",
             c"PMPI_Info_f2c",
+            c"PMPI_Session_f2c",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(0) as u64)
     }
@@ -275,6 +279,7 @@ impl Abi for Mpich {
     type Group = IntHandle;
     type Errhandler = IntHandle;
     type Message = IntHandle;
+    type Session = IntHandle;
 
     const PROC_NULL: c_int = -1;
     const ROOT: c_int = -3;
@@ -354,6 +359,7 @@ impl Abi for Standard {
     type Group = PointerHandle;
     type Errhandler = PointerHandle;
     type Message = PointerHandle;
+    type Session = PointerHandle;
 
     const PROC_NULL: c_int = -3;
     const ROOT: c_int = -4;
@@ -374,6 +380,7 @@ impl Abi for Standard {
             c"PMPI_Request_fromint",
             c"PMPI_Group_fromint",
             c"PMPI_Info_fromint",
+            c"PMPI_Session_fromint",
         ];
         H::from_bits(convert(kind, names, fortran).unwrap_or(fortran as usize) as u64)
     }

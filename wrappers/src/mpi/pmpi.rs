@@ -59,7 +59,7 @@ functions! {
     /// MPI_Finalized.
     finalized = c"PMPI_Finalized"(flag: *mut c_int);
     /// MPI_Group_from_session_pset; a session handle is an int or a pointer, both in one register.
-    group_from_session_pset = c"PMPI_Group_from_session_pset"(session: usize, name: *const c_char, group: *mut A::Group);
+    group_from_session_pset = c"PMPI_Group_from_session_pset"(session: A::Session, name: *const c_char, group: *mut A::Group);
     /// MPI_Group_rank.
     group_rank = c"PMPI_Group_rank"(group: A::Group, rank: *mut c_int);
     /// MPI_Comm_rank.

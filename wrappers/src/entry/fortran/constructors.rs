@@ -3,9 +3,9 @@
 //! Calls that every process makes with the same arguments go on to the Fortran function, with
 //! another communicator where the ranks are new. Edges that moved go to the C function.
 
-use super::{P, comm, effective, int};
+use super::arguments::{comm, effective, int};
 use crate::entry::constructors::{cartesian, graph, with_edges};
-use crate::entry::slots;
+use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 use crate::mpi::library;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side};
@@ -46,12 +46,12 @@ fn sentinels() -> Option<&'static Sentinels> {
 }
 
 /// The C handle of an info object.
-unsafe fn info<A: Abi>(argument: P) -> A::Info {
+unsafe fn info<A: Abi>(argument: Argument) -> A::Info {
     // SAFETY: an integer of the program.
     A::from_fortran(crate::mpi::abi::Kind::Info, unsafe { int(argument) })
 }
 
-fn array(argument: P) -> *const c_int {
+fn array(argument: Argument) -> *const c_int {
     argument.cast_const().cast()
 }
 
@@ -61,14 +61,14 @@ unsafe fn arguments<A: Abi>(
     step: &Step<A>,
     base: &mut c_int,
     none: &mut c_int,
-    on: P,
-    reorder: P,
-) -> (P, P) {
+    on: Argument,
+    reorder: Argument,
+) -> (Argument, Argument) {
     *none = 0;
     match step {
         // SAFETY: the program's own argument.
         Step::Plain => (unsafe { effective::<A>(on) }, reorder),
-        // SAFETY: as above.
+        // SAFETY: addresses of the program's own arguments; the next function takes the same.
         Step::Unchanged => (unsafe { effective::<A>(on) }, std::ptr::from_mut(none).cast()),
         Step::On(comm, _) => {
             *base = A::comm_to_fortran(*comm);
@@ -78,82 +78,84 @@ unsafe fn arguments<A: Abi>(
 }
 
 /// The communicator that a constructor has put there.
-unsafe fn made_there<A: Abi>(made: P, ierror: P) -> Option<A::Comm> {
+unsafe fn made_there<A: Abi>(made: Argument, ierror: Argument) -> Option<A::Comm> {
     // SAFETY: the program's own arguments, after the call.
-    unsafe { (super::code(ierror) == 0).then(|| comm::<A>(made)) }
+    unsafe { (super::arguments::code(ierror) == 0).then(|| comm::<A>(made)) }
 }
 
 /// A constructor of a topology that every process describes.
+///
+/// # Safety
+/// Arguments of the program; `construct` sets `made` and `ierror`.
 unsafe fn shaped<A: Abi>(
-    entry: usize,
+    [on, reorder, made, ierror]: [Argument; 4],
     what: &'static str,
-    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
-    [on, count, first, second, reorder, made, ierror]: [P; 7],
+    read: impl Fn(usize) -> Option<Shape>,
+    construct: impl FnOnce(Argument, Argument),
 ) {
-    // SAFETY: addresses of the program's own arguments; the real function takes the same.
+    // SAFETY: by contract.
     unsafe {
-        let step = guarded(|| {
-            Some(create::shaped::<A>(comm::<A>(on), int(reorder) != 0, what, |size| {
-                read(int(count), array(first), array(second), size)
-            }))
-        })
-        .unwrap_or(Step::Plain);
+        let (base, reorders) = (comm::<A>(on), int(reorder) != 0);
+        let step = guarded(|| Some(create::shaped::<A>(base, reorders, what, read)));
+        let step = step.unwrap_or(Step::Plain);
         let (mut base, mut none) = (0, 0);
         let (on, reorder) = arguments(&step, &mut base, &mut none, on, reorder);
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P) = slots::next(entry);
-        next(on, count, first, second, reorder, made, ierror);
+        construct(on, reorder);
         step.done(made_there::<A>(made, ierror));
     }
 }
 
 /// `MPI_Cart_create`
 pub unsafe extern "C-unwind" fn cart_create<A: Abi, const B: usize>(
-    on: P,
-    ndims: P,
-    dims: P,
-    periods: P,
-    reorder: P,
-    made: P,
-    ierror: P,
+    on: Argument,
+    ndims: Argument,
+    dims: Argument,
+    periods: Argument,
+    reorder: Argument,
+    made: Argument,
+    ierror: Argument,
 ) {
-    let entry = slots::fortran(B, const { slots::fortran_number("mpi_cart_create") });
-    let all = [on, ndims, dims, periods, reorder, made, ierror];
-    // SAFETY: passed on.
-    unsafe { shaped::<A>(entry, "MPI_Cart_create", cartesian, all) }
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        let read = |size| cartesian(int(ndims), array(dims), array(periods), size);
+        shaped::<A>([on, reorder, made, ierror], "MPI_Cart_create", read, |on, reorder| {
+            next::in_fortran::mpi_cart_create::<B>(on, ndims, dims, periods, reorder, made, ierror);
+        });
+    }
 }
 
 /// `MPI_Graph_create`
 pub unsafe extern "C-unwind" fn graph_create<A: Abi, const B: usize>(
-    on: P,
-    nodes: P,
-    ends: P,
-    edges: P,
-    reorder: P,
-    made: P,
-    ierror: P,
+    on: Argument,
+    nodes: Argument,
+    ends: Argument,
+    edges: Argument,
+    reorder: Argument,
+    made: Argument,
+    ierror: Argument,
 ) {
-    let entry = slots::fortran(B, const { slots::fortran_number("mpi_graph_create") });
-    let all = [on, nodes, ends, edges, reorder, made, ierror];
-    // SAFETY: passed on.
-    unsafe { shaped::<A>(entry, "MPI_Graph_create", graph, all) }
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        let read = |size| graph(int(nodes), array(ends), array(edges), size);
+        shaped::<A>([on, reorder, made, ierror], "MPI_Graph_create", read, |on, reorder| {
+            next::in_fortran::mpi_graph_create::<B>(on, nodes, ends, edges, reorder, made, ierror);
+        });
+    }
 }
 
-/// The rank that a constructor of such a topology gave.
-unsafe fn mapped<A: Abi>(
-    entry: usize,
-    read: unsafe fn(c_int, *const c_int, *const c_int, usize) -> Option<Shape>,
-    [on, count, first, second, rank, ierror]: [P; 6],
+/// Gives the rank that a constructor of such a topology gave, if there was one.
+///
+/// # Safety
+/// Arguments of the program, after the call that set `rank` and `ierror`.
+unsafe fn remembered<A: Abi>(
+    [on, rank, ierror]: [Argument; 3],
+    read: impl Fn(usize) -> Option<Shape>,
 ) {
-    // SAFETY: as above.
+    // SAFETY: by contract.
     unsafe {
-        let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P) = slots::next(entry);
-        next(effective::<A>(on), count, first, second, rank, ierror);
-        if super::code(ierror) == 0
-            && let Some(known) = guarded(|| {
-                create::remembered::<A>(comm::<A>(on), |size| {
-                    read(int(count), array(first), array(second), size)
-                })
-            })
+        let on = comm::<A>(on);
+        if super::arguments::code(ierror) == 0
+            && let Some(known) = guarded(|| create::remembered::<A>(on, read))
         {
             *rank.cast::<c_int>() = known;
         }
@@ -162,42 +164,48 @@ unsafe fn mapped<A: Abi>(
 
 /// `MPI_Cart_map`
 pub unsafe extern "C-unwind" fn cart_map<A: Abi, const B: usize>(
-    on: P,
-    ndims: P,
-    dims: P,
-    periods: P,
-    rank: P,
-    ierror: P,
+    on: Argument,
+    ndims: Argument,
+    dims: Argument,
+    periods: Argument,
+    rank: Argument,
+    ierror: Argument,
 ) {
-    let entry = slots::fortran(B, const { slots::fortran_number("mpi_cart_map") });
-    // SAFETY: passed on.
-    unsafe { mapped::<A>(entry, cartesian, [on, ndims, dims, periods, rank, ierror]) }
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        next::in_fortran::mpi_cart_map::<B>(effective::<A>(on), ndims, dims, periods, rank, ierror);
+        let read = |size| cartesian(int(ndims), array(dims), array(periods), size);
+        remembered::<A>([on, rank, ierror], read);
+    }
 }
 
 /// `MPI_Graph_map`
 pub unsafe extern "C-unwind" fn graph_map<A: Abi, const B: usize>(
-    on: P,
-    nodes: P,
-    ends: P,
-    edges: P,
-    rank: P,
-    ierror: P,
+    on: Argument,
+    nodes: Argument,
+    ends: Argument,
+    edges: Argument,
+    rank: Argument,
+    ierror: Argument,
 ) {
-    let entry = slots::fortran(B, const { slots::fortran_number("mpi_graph_map") });
-    // SAFETY: passed on.
-    unsafe { mapped::<A>(entry, graph, [on, nodes, ends, edges, rank, ierror]) }
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        next::in_fortran::mpi_graph_map::<B>(effective::<A>(on), nodes, ends, edges, rank, ierror);
+        let read = |size| graph(int(nodes), array(ends), array(edges), size);
+        remembered::<A>([on, rank, ierror], read);
+    }
 }
 
 /// Makes the communicator of a vertex with these edges.
 unsafe fn made_with<A: Abi>(
     step: &Step<A>,
-    on: P,
+    on: Argument,
     edges: &Adjacency,
-    info_argument: P,
-    made: P,
-    ierror: P,
+    info_argument: Argument,
+    made: Argument,
+    ierror: Argument,
 ) {
-    // SAFETY: as above.
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
         let on = match step {
             Step::On(base, _) => *base,
@@ -216,19 +224,19 @@ unsafe fn made_with<A: Abi>(
 
 /// `MPI_Dist_graph_create_adjacent`
 pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi, const B: usize>(
-    on: P,
-    indegree: P,
-    sources: P,
-    source_weights: P,
-    outdegree: P,
-    destinations: P,
-    weights: P,
-    info: P,
-    reorder: P,
-    made: P,
-    ierror: P,
+    on: Argument,
+    indegree: Argument,
+    sources: Argument,
+    source_weights: Argument,
+    outdegree: Argument,
+    destinations: Argument,
+    weights: Argument,
+    info: Argument,
+    reorder: Argument,
+    made: Argument,
+    ierror: Argument,
 ) {
-    // SAFETY: as above.
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
         let found = guarded(|| {
             Some(create::adjacent::<A>(comm::<A>(on), int(reorder) != 0, |size| {
@@ -247,10 +255,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi, const B: usiz
         } else {
             let (mut base, mut none) = (0, 0);
             let (on, reorder) = arguments(&step, &mut base, &mut none, on, reorder);
-            let number = const { slots::fortran_number("mpi_dist_graph_create_adjacent") };
-            let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P, P) =
-                slots::next(slots::fortran(B, number));
-            next(
+            next::in_fortran::mpi_dist_graph_create_adjacent::<B>(
                 on,
                 indegree,
                 sources,
@@ -270,18 +275,18 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi, const B: usiz
 
 /// `MPI_Dist_graph_create`
 pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi, const B: usize>(
-    on: P,
-    count: P,
-    sources: P,
-    degrees: P,
-    destinations: P,
-    weights: P,
-    info: P,
-    reorder: P,
-    made: P,
-    ierror: P,
+    on: Argument,
+    count: Argument,
+    sources: Argument,
+    degrees: Argument,
+    destinations: Argument,
+    weights: Argument,
+    info: Argument,
+    reorder: Argument,
+    made: Argument,
+    ierror: Argument,
 ) {
-    // SAFETY: as above.
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
         let found = guarded(|| {
             Some(create::distributed::<A>(comm::<A>(on), int(reorder) != 0, |size| {
@@ -296,10 +301,18 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi, const B: usize>(
         } else {
             let (mut base, mut none) = (0, 0);
             let (on, reorder) = arguments(&step, &mut base, &mut none, on, reorder);
-            let next: unsafe extern "C-unwind" fn(P, P, P, P, P, P, P, P, P, P) = slots::next(
-                slots::fortran(B, const { slots::fortran_number("mpi_dist_graph_create") }),
+            next::in_fortran::mpi_dist_graph_create::<B>(
+                on,
+                count,
+                sources,
+                degrees,
+                destinations,
+                weights,
+                info,
+                reorder,
+                made,
+                ierror,
             );
-            next(on, count, sources, degrees, destinations, weights, info, reorder, made, ierror);
         }
         step.done(made_there::<A>(made, ierror));
     }

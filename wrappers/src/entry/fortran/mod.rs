@@ -1,146 +1,16 @@
-//! Arguments of Fortran calls: addresses of integers, handles, choice buffers.
+//! Entry points of Fortran that are written by hand, by class of functions as those of C beside this
+//! folder, and what Fortran passes as arguments.
+//!
+//! Each function is generic over the ABI `A` and the binding `B`: 0 is mpif.h and `use mpi`, 1 is mpi_f08 with
+//! choice buffers as addresses, 2 is mpi_f08 with choice buffers as descriptors.
 
-#[allow(clippy::missing_safety_doc)]
-mod constructors;
-pub mod handwritten;
-
-use crate::comm::world;
-use crate::mpi::abi::{Abi, Kind};
-use crate::mpi::library;
-use crate::record::persistent::{self, Plan};
-use libc::{c_int, c_void};
-use std::sync::OnceLock;
-
-/// An argument as Fortran passes it: an address, or the length of a character argument.
-pub type P = *mut c_void;
-
-/// An INTEGER.
-///
-/// # Safety
-/// `argument` is the address of one.
-#[inline(always)]
-pub unsafe fn int(argument: P) -> c_int {
-    // SAFETY: by contract.
-    unsafe { *argument.cast::<c_int>() }
-}
-
-/// A communicator.
-///
-/// # Safety
-/// As [`int`].
-#[inline(always)]
-pub unsafe fn comm<A: Abi>(argument: P) -> A::Comm {
-    // SAFETY: by contract.
-    let fortran = unsafe { int(argument) };
-    if fortran == A::FORTRAN_WORLD { A::comm_world() } else { A::from_fortran(Kind::Comm, fortran) }
-}
-
-/// A datatype.
-///
-/// # Safety
-/// As [`int`].
-pub unsafe fn datatype<A: Abi>(argument: P) -> A::Datatype {
-    // SAFETY: by contract.
-    A::from_fortran(Kind::Type, unsafe { int(argument) })
-}
-
-/// A reduction operation.
-///
-/// # Safety
-/// As [`int`].
-pub unsafe fn op<A: Abi>(argument: P) -> A::Op {
-    // SAFETY: by contract.
-    A::from_fortran(Kind::Op, unsafe { int(argument) })
-}
-
-/// A window.
-///
-/// # Safety
-/// As [`int`].
-pub unsafe fn win<A: Abi>(argument: P) -> A::Win {
-    // SAFETY: by contract.
-    A::from_fortran(Kind::Win, unsafe { int(argument) })
-}
-
-/// A request.
-///
-/// # Safety
-/// As [`int`].
-pub unsafe fn request<A: Abi>(argument: P) -> A::Request {
-    // SAFETY: by contract.
-    A::from_fortran(Kind::Request, unsafe { int(argument) })
-}
-
-/// An array of datatypes.
-#[derive(Debug, Clone, Copy)]
-pub struct Types(pub *const c_int);
-
-impl<A: Abi> crate::record::Types<A> for Types {
-    unsafe fn at(self, i: u32) -> A::Datatype {
-        // SAFETY: by contract.
-        A::from_fortran(Kind::Type, unsafe { *self.0.add(i as usize) })
-    }
-}
-
-/// A choice buffer as C sees it: MPI_IN_PLACE becomes C's.
-///
-/// # Safety
-/// `argument` is a buffer's address or that of its descriptor.
-pub unsafe fn buffer<A: Abi>(argument: P, descriptor: bool) -> *const c_void {
-    static IN_PLACE: OnceLock<[usize; 4]> = OnceLock::new();
-    let sentinels = IN_PLACE.get_or_init(|| {
-        [
-            c"mpi_fortran_in_place_",
-            c"mpi_fortran_in_place",
-            c"mpi_fortran_in_place__",
-            c"MPI_FORTRAN_IN_PLACE",
-        ]
-        .map(library::symbol)
-    });
-    let address = if descriptor {
-        // SAFETY: the base address is the first member of a descriptor (ISO_Fortran_binding.h).
-        unsafe { *argument.cast::<usize>() }
-    } else {
-        argument as usize
-    };
-    if address != 0 && sentinels.contains(&address) {
-        return A::IN_PLACE as *const c_void;
-    }
-    address as *const c_void
-}
-
-/// The communicator argument to pass on: the replacement's where the program says MPI_COMM_WORLD.
-///
-/// # Safety
-/// As [`int`].
-#[inline(always)]
-pub unsafe fn effective<A: Abi>(argument: P) -> P {
-    // SAFETY: by contract.
-    if unsafe { int(argument) } == A::FORTRAN_WORLD
-        && let Some(other) = world::replacement_in_fortran()
-    {
-        return other.cast();
-    }
-    argument
-}
-
-/// The error code a call returned: `ierror` is optional in mpi_f08.
-///
-/// # Safety
-/// Null or the address of an INTEGER that the call has set.
-pub unsafe fn code(ierror: P) -> c_int {
-    // SAFETY: by contract.
-    if ierror.is_null() { 0 } else { unsafe { int(ierror) } }
-}
-
-/// Keeps the plan of a persistent request that was just made.
-///
-/// # Safety
-/// `ierror` and `request_argument` are those of a call that has returned.
-pub unsafe fn keep<A: Abi>(ierror: P, request_argument: P, plan: Plan) {
-    // SAFETY: by contract.
-    unsafe {
-        let made = request::<A>(request_argument);
-        persistent::keep::<A>(code(ierror), &raw const made, plan);
-    }
-}
+pub mod arguments;
+pub mod attributes;
+pub mod communicators;
+pub mod constructors;
+pub mod error_handlers;
+pub mod lifecycle;
+pub mod operations;
+pub mod pcontrol;
+pub mod requests;
+pub mod sessions;

@@ -1,0 +1,144 @@
+//! Wrappers of C calls, generic over the ABI.
+
+use crate::prototype::{Parameter, Prototype};
+use crate::recorder::{Class, Recorder, is_count};
+use crate::table::{Action, Call};
+use std::fmt::Write;
+
+/// Whether a call has the arguments of MPI_Send in their places, perhaps with a request behind them:
+/// these have a fast path in assembler.
+pub fn is_plain_send(call: &Call) -> bool {
+    const PLACES: [&str; 6] = ["buf", "count", "datatype", "dest", "tag", "comm"];
+    let names: Vec<&str> = call.prototype.parameters.iter().map(|p| p.name.as_str()).collect();
+    call.recorder().is_some_and(|r| r.name == "send" && !r.at_start)
+        && names.get(..6) == Some(&PLACES)
+        && matches!(names.get(6..), Some([] | ["request"]))
+}
+
+/// Writes the wrapper of the entry point with this number.
+pub fn wrapper(text: &mut String, number: usize, call: &Call) {
+    let prototype = &call.prototype;
+    let recorder = call.recorder();
+    if is_plain_send(call) {
+        let name = prototype.rust_name();
+        let count = if prototype.name.ends_with("_c") { "MPI_Count" } else { "int" };
+        let _ = writeln!(text, "// `{}`", prototype.name);
+        let _ = writeln!(
+            text,
+            "fast_send!({name}_narrow, {name}_wide, {name}_slow, {number}, {count});\n"
+        );
+    } else {
+        let _ = writeln!(text, "/// `{}`", prototype.name);
+        begin(text, prototype, &prototype.rust_name());
+        if let Some(recorder) = &recorder {
+            record(text, recorder);
+        }
+        let recorded = recorder.and_then(|r| r.arguments.first());
+        for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
+            if recorded != Some(&p.name) {
+                let name = p.rust_name();
+                let _ = writeln!(text, "        let {name} = effective::<A>({name});");
+            }
+        }
+        if call.action == Action::Within {
+            text.push_str("        let _inside = Inside::enter();\n");
+        }
+        pass_on(text, prototype, recorder.is_some_and(|r| r.at_start));
+    }
+    if let Some(recorder) = &recorder
+        && let Some(comm) = slowly(recorder)
+    {
+        text.push_str("#[cold]\n#[inline(never)]\n");
+        begin(text, prototype, &slow_name(prototype));
+        let _ = writeln!(text, "        let comm = {comm};");
+        pass_on(text, prototype, false);
+    }
+}
+
+/// Writes the head of a function.
+fn begin(text: &mut String, prototype: &Prototype, name: &str) {
+    let _ = writeln!(
+        text,
+        "pub unsafe extern \"C-unwind\" fn {name}<A: Abi>({}) -> c_int {{",
+        prototype.signature()
+    );
+    text.push_str("    // SAFETY: the arguments are the program's own, as the standard asks for; the next\n    // function has the same C prototype.\n    unsafe {\n");
+}
+
+/// Writes the call of the next function and the end of a wrapper.
+fn pass_on(text: &mut String, prototype: &Prototype, later: bool) {
+    let call = format!("next::{}::<A>({})", prototype.rust_name(), prototype.arguments());
+    if later {
+        let _ = writeln!(text, "        let code = {call};");
+        text.push_str(
+            "        record::persistent::keep::<A>(code, request, plan);\n        code\n",
+        );
+    } else {
+        let _ = writeln!(text, "        {call}");
+    }
+    text.push_str("    }\n}\n\n");
+}
+
+fn slow_name(prototype: &Prototype) -> String {
+    prototype.rust_name() + "_slow"
+}
+
+/// The arguments of a recorder.
+fn list(recorder: &Recorder) -> String {
+    recorder.list(|p: &Parameter| match p.rust_type().as_str() {
+        "c_int" if is_count(&p.name) => format!("i64::from({})", p.rust_name()),
+        _ => p.rust_name(),
+    })
+}
+
+/// How a recorder gives the communicator where its arguments are not at hand. That is in a function of
+/// its own, which the wrapper calls by a tail call: the common way then has no call in it and saves no
+/// registers.
+fn slowly(recorder: &Recorder) -> Option<String> {
+    let (name, list) = (recorder.name, list(recorder));
+    match recorder.class() {
+        _ if recorder.at_start => None,
+        Class::Send => Some(format!("record::{name}_slow::<A>({list})")),
+        Class::Uniform => {
+            let nonblocking = recorder.prototype.is_nonblocking();
+            Some(format!("record::uniform::{name}::<A>({list}).first({nonblocking})"))
+        }
+        Class::OneSided | Class::Collective(_) => None,
+    }
+}
+
+/// Writes the call of a recorder, which gives the communicator to pass on.
+fn record(text: &mut String, recorder: &Recorder) {
+    let (name, list) = (recorder.name, list(recorder));
+    recorder.plan(text);
+    let comm = match recorder.class() {
+        Class::Send if recorder.at_start => {
+            format!("record::persistent::{name}::<A>(&mut plan, {list})")
+        }
+        Class::Uniform if recorder.at_start => {
+            format!("record::uniform::{name}::<A>({list}).later(&mut plan)")
+        }
+        Class::Send => return at_hand(text, recorder, &format!("record::{name}::<A>({list})")),
+        Class::Uniform => {
+            let nonblocking = recorder.prototype.is_nonblocking();
+            let call = format!("record::uniform::{name}::<A>({list}).again({nonblocking})");
+            return at_hand(text, recorder, &call);
+        }
+        Class::OneSided => {
+            let _ = writeln!(text, "        record::onesided::{name}::<A>({list});");
+            return;
+        }
+        Class::Collective(module) => recorder.collective(module, &list),
+    };
+    let _ = writeln!(text, "        let comm = {comm};");
+}
+
+/// Writes the call of a recorder that gives the communicator if its arguments are at hand.
+fn at_hand(text: &mut String, recorder: &Recorder, call: &str) {
+    let slow =
+        format!("{}::<A>({})", slow_name(recorder.prototype), recorder.prototype.arguments());
+    let _ = writeln!(
+        text,
+        "        let Some(comm) = {call} else {{\n            return {slow};\n        }};"
+    );
+}

@@ -1,0 +1,85 @@
+//! Wrappers of Fortran calls, generic over the ABI and the binding.
+
+use crate::fortran;
+use crate::prototype::Parameter;
+use crate::recorder::{Class, Recorder, is_count};
+use crate::table::{Action, Call};
+use std::fmt::Write;
+
+/// Writes the function behind the entries of one call.
+pub fn wrapper(text: &mut String, call: &Call) {
+    let prototype = &call.prototype;
+    let large = fortran::is_large(call);
+    let names = fortran::parameters(prototype);
+    let signature: Vec<String> = names.iter().map(|n| format!("{n}: P")).collect();
+    let _ = writeln!(
+        text,
+        "/// `{}` from Fortran{}\npub unsafe extern \"C-unwind\" fn f_{}<A: Abi, const B: usize>({}) {{",
+        prototype.name,
+        if large { ", counts of kind MPI_COUNT_KIND" } else { "" },
+        prototype.rust_name(),
+        signature.join(", ")
+    );
+    text.push_str(
+        "    // SAFETY: addresses of the program's own arguments; the real function takes the same.\n    unsafe {\n",
+    );
+    let recorder = call.recorder();
+    if let Some(recorder) = &recorder {
+        recorder.plan(text);
+        let _ = writeln!(text, "        let _ = {};", recorded(recorder, large));
+    }
+    for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
+        let name = p.rust_name();
+        let _ = writeln!(text, "        let {name} = arguments::effective::<A>({name});");
+    }
+    if call.action == Action::Within {
+        text.push_str("        let _inside = Inside::enter();\n");
+    }
+    let _ = writeln!(
+        text,
+        "        next::in_fortran::{}::<B>({});",
+        prototype.rust_name(),
+        names.join(", ")
+    );
+    if recorder.is_some_and(|r| r.at_start) {
+        text.push_str("        arguments::keep::<A>(ierror, request, plan);\n");
+    }
+    text.push_str("    }\n}\n\n");
+}
+
+/// The call of a recorder.
+fn recorded(recorder: &Recorder, large: bool) -> String {
+    let list = recorder.list(|p| converted(p, large));
+    let (name, later) = (recorder.name, recorder.at_start);
+    match recorder.class() {
+        Class::Send if later => format!("record::persistent::{name}::<A>(&mut plan, {list})"),
+        Class::Send => format!("record::{name}_now::<A>({list})"),
+        Class::OneSided => format!("record::onesided::{name}::<A>({list})"),
+        Class::Uniform if later => format!("record::uniform::{name}::<A>({list}).later(&mut plan)"),
+        Class::Uniform => {
+            let nonblocking = recorder.prototype.is_nonblocking();
+            format!("record::uniform::{name}::<A>({list}).now({nonblocking})")
+        }
+        Class::Collective(module) => recorder.collective(module, &list),
+    }
+}
+
+/// A Fortran argument as the recorders take it.
+fn converted(p: &Parameter, large: bool) -> String {
+    let name = p.rust_name();
+    // Descriptors stand in the place of choice buffers in binding 2, and in 1 of the large ones.
+    let descriptor = if large { "B == 1" } else { "B == 2" };
+    match p.rust_type().as_str() {
+        "c_int" if is_count(&p.name) => format!("i64::from(arguments::int({name}))"),
+        "c_int" => format!("arguments::int({name})"),
+        "A::Comm" => format!("arguments::comm::<A>({name})"),
+        "A::Datatype" => format!("arguments::datatype::<A>({name})"),
+        "A::Op" => format!("arguments::op::<A>({name})"),
+        "A::Win" => format!("arguments::win::<A>({name})"),
+        "i64" => format!("*{name}.cast::<i64>()"),
+        "*const c_int" => format!("{name}.cast::<c_int>().cast_const()"),
+        "*const i64" => format!("{name}.cast::<i64>().cast_const()"),
+        "*const A::Datatype" => format!("arguments::Types({name}.cast::<c_int>().cast_const())"),
+        _ => format!("arguments::buffer::<A>({name}, {descriptor})"),
+    }
+}

@@ -1,0 +1,13 @@
+//! Reduction operations.
+
+use crate::entry::next::{self, Argument};
+use crate::mpi::abi::Abi;
+
+/// `MPI_Op_free`
+pub unsafe extern "C-unwind" fn op_free<A: Abi, const B: usize>(freed: Argument, ierror: Argument) {
+    crate::record::communicators::forget_reductions();
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        next::in_fortran::mpi_op_free::<B>(freed, ierror);
+    }
+}

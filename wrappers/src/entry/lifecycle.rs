@@ -1,0 +1,44 @@
+//! `MPI_Init`, `MPI_Init_thread` and `MPI_Finalize`: where a job starts, and ends at the latest.
+
+use crate::entry::next;
+use crate::job::start;
+use crate::mpi::abi::Abi;
+use libc::{c_char, c_int};
+
+/// `MPI_Init`
+pub unsafe extern "C-unwind" fn init<A: Abi>(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+) -> c_int {
+    start::init_seen();
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    let code = unsafe { next::mpi_init::<A>(argc, argv) };
+    if code == 0 {
+        start::start::<A>();
+    }
+    code
+}
+
+/// `MPI_Init_thread`
+pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: *mut c_int,
+) -> c_int {
+    start::init_seen();
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    let code = unsafe { next::mpi_init_thread::<A>(argc, argv, required, provided) };
+    if code == 0 {
+        start::start::<A>();
+    }
+    code
+}
+
+/// `MPI_Finalize`. In a job whose MPI_Init passed by unseen, a process that made no call to be recorded
+/// takes part in the gathering at least.
+pub unsafe extern "C-unwind" fn finalize<A: Abi>() -> c_int {
+    start::start_late();
+    // SAFETY: the next function has the same prototype.
+    unsafe { next::mpi_finalize::<A>() }
+}

@@ -1,0 +1,92 @@
+//! Resolves a slot at the first call through it.
+
+use crate::entry::real_functions::{further, real};
+use crate::entry::{hooks, levels, slots, thunk};
+use crate::mpi::library;
+use std::arch::global_asm;
+
+// What the stubs of all slots lead to, with the number of the entry point in r11d: saves every register that may carry an argument, asks [`resolve`], restores them, jumps on.
+global_asm!(
+    ".pushsection .text.rankweave_resolve,\"ax\",@progbits",
+    ".balign 16",
+    ".globl rankweave_resolve",
+    ".hidden rankweave_resolve",
+    ".type rankweave_resolve,@function",
+    "rankweave_resolve:",
+        "push rbp",
+        "mov rbp, rsp",
+        "and rsp, -16",
+        "sub rsp, 192",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movups [rsp + 64], xmm0",
+        "movups [rsp + 80], xmm1",
+        "movups [rsp + 96], xmm2",
+        "movups [rsp + 112], xmm3",
+        "movups [rsp + 128], xmm4",
+        "movups [rsp + 144], xmm5",
+        "movups [rsp + 160], xmm6",
+        "movups [rsp + 176], xmm7",
+        "mov edi, r11d",
+        "call {resolve}",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "movups xmm0, [rsp + 64]",
+        "movups xmm1, [rsp + 80]",
+        "movups xmm2, [rsp + 96]",
+        "movups xmm3, [rsp + 112]",
+        "movups xmm4, [rsp + 128]",
+        "movups xmm5, [rsp + 144]",
+        "movups xmm6, [rsp + 160]",
+        "movups xmm7, [rsp + 176]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "jmp r11",
+    ".size rankweave_resolve, . - rankweave_resolve",
+    ".popsection",
+    resolve = sym resolve,
+);
+
+/// Finds where entry `index` has to go and points its slot there.
+extern "C" fn resolve(index: u32) -> *const () {
+    let index = index as usize;
+    match std::panic::catch_unwind(|| target(index)) {
+        Ok(Some(target)) => target,
+        // No MPI library here, or one without this function. The name may still be defined further
+        // down: by a sequential stand-in for MPI that has no PMPI names. Nothing is stored.
+        _ => further(index).unwrap_or(missing as *const ()),
+    }
+}
+
+/// Stands in for a function that the MPI library does not have.
+extern "C" fn missing() -> libc::c_int {
+    crate::sys::message::once(
+        "the program called an MPI function that its MPI library does not have; try: start it \
+         with `rankweave run`, which shows a program only the functions of its own MPI",
+    );
+    16
+}
+
+/// Points the slot to where it belongs, and gives where this call goes.
+fn target(index: usize) -> Option<*const ()> {
+    let library = library::get()?;
+    let next = real(index)?;
+    hooks::register();
+    let target = levels::place(index, library.family, next);
+    let Some(thunk) = thunk::now(index) else { return Some(target) };
+    // It may be pointed back in this moment, and stay with the thunk until the next window: that
+    // passes calls on then.
+    slots::exchange(index, target, thunk);
+    Some(thunk)
+}

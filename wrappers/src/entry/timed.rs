@@ -1,0 +1,42 @@
+//! Which calls are timed, and where a call goes behind the timing.
+
+use crate::entry::names::real_name;
+use crate::entry::next::{C_COUNT, COUNT};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+include!(concat!(env!("OUT_DIR"), "/timed.rs"));
+
+/// What each slot holds while its calls are not timed; null until that was found.
+static BASE: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
+
+/// True if calls of an entry point are timed.
+pub fn is_timed(index: usize) -> bool {
+    TIMED[index] != 0
+}
+
+/// True if an entry point is there for that alone.
+pub fn is_only_timed(index: usize) -> bool {
+    TIMED[index] & 128 != 0
+}
+
+/// How many arguments of a timed call lie on the stack.
+pub fn words_on_stack(index: usize) -> u64 {
+    u64::from(TIMED[index] & 127).saturating_sub(1)
+}
+
+/// True if a C entry point stands for the function of this profiling name, other than to time it.
+pub fn wraps(profiling: &[u8]) -> bool {
+    let is = |index| real_name(index, false).to_bytes() == profiling;
+    (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
+}
+
+/// What the slot holds while its calls are not timed; null if it was not called through yet.
+#[inline]
+pub fn base(index: usize) -> *const () {
+    BASE[index].load(Ordering::Acquire)
+}
+
+/// Sets that.
+pub fn set_base(index: usize, target: *const ()) {
+    BASE[index].store(target.cast_mut(), Ordering::Release);
+}
