@@ -9,6 +9,7 @@
 //! command it shares the program's memory, and no handler of the program may run in it: all signals
 //! are held back from before it is made until no handler is left in it.
 
+use crate::mpi::library;
 use crate::spill;
 use rw::options::Settings;
 use std::ffi::CString;
@@ -83,7 +84,7 @@ pub fn start(
 
 /// Where the command may be: where `rankweave run` would look for this library from, and in PATH.
 fn commands() -> Vec<PathBuf> {
-    let own = crate::mpi::library::file_of(start as *const () as *mut libc::c_void);
+    let own = library::file_of(start as *const () as *mut libc::c_void);
     let beside = Path::new(&own).parent().map(Path::to_path_buf);
     let mut found: Vec<PathBuf> = beside
         .iter()
@@ -265,7 +266,7 @@ fn handle(signal: libc::c_int) {
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &raw mut before) != 0
-            || before.sa_sigaction != libc::SIG_DFL && !is_of_mpi(before.sa_sigaction)
+            || before.sa_sigaction != libc::SIG_DFL && !library::owns(before.sa_sigaction)
         {
             return;
         }
@@ -279,15 +280,6 @@ fn handle(signal: libc::c_int) {
             SIGNAL.store(signal, Ordering::Release);
         }
     }
-}
-
-/// True for a handler in a file of an MPI library or of what lies below it.
-fn is_of_mpi(handler: usize) -> bool {
-    let file = crate::mpi::library::file_of(handler as *mut libc::c_void);
-    let name = file.rsplit('/').next().unwrap_or_default();
-    ["libmpi", "libpmpi", "libopen-", "libucs", "libuc", "libfabric"]
-        .iter()
-        .any(|start| name.starts_with(start))
 }
 
 extern "C" fn signalled(

@@ -148,6 +148,15 @@ pub fn same_object(a: usize, b: usize) -> bool {
     of_library(a) && of_library(b) || file_of(a as *mut c_void) == file_of(b as *mut c_void)
 }
 
+/// True for the address of a function of an MPI library, or of a library below one.
+pub fn owns(address: usize) -> bool {
+    let file = file_of(address as *mut c_void);
+    let name = file.rsplit('/').next().unwrap_or_default();
+    ["libmpi", "libpmpi", "libopen-", "libucs", "libuc", "libfabric"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
 /// Where the object that holds `address` is mapped.
 pub fn base_of(address: usize) -> Option<usize> {
     // SAFETY: dladdr fills the struct or fails.
