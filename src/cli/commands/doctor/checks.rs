@@ -1,7 +1,8 @@
 //! The checks of a launch as a whole: library, other preloaded tools, hosts, store, topology.
 //! Those of its programs are in [`program`](super::program).
 
-use super::diagnosis::{Diagnosis, Finding, Level};
+use super::diagnosis::Diagnosis;
+use super::finding::{Finding, Level};
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::launcher::{Found, Launcher};
 use crate::cli::preload;
@@ -12,23 +13,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub(super) fn finding(level: Level, code: &'static str, text: impl Into<String>) -> Finding {
-    Finding { level, code, text: text.into(), advice: None }
-}
-
-impl Finding {
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Finding {
-        self.advice = Some(advice.into());
-        self
-    }
-}
-
 /// Finds the library and looks at it.
 pub(super) fn library(diagnosis: &mut Diagnosis) {
     let path = match preload::library::find() {
         Ok(path) => path,
         Err(error) => {
-            return diagnosis.findings.push(finding(
+            return diagnosis.findings.push(Finding::new(
                 Level::Problem,
                 "library-missing",
                 error.to_string(),
@@ -36,7 +26,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
         }
     };
     let broken = |what: String| {
-        finding(Level::Problem, "library-unreadable", format!("{what} ({})", path.display()))
+        Finding::new(Level::Problem, "library-unreadable", format!("{what} ({})", path.display()))
             .advise("installing the library again")
     };
     match Image::read(&path) {
@@ -46,7 +36,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
         Ok(image) => {
             if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
                 diagnosis.findings.push(
-                    finding(
+                    Finding::new(
                         Level::Warning,
                         "library-private",
                         format!("other users cannot read {}", path.display()),
@@ -82,13 +72,13 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             _ => Image::read(&path).ok(),
         };
         let found = match image {
-            None => finding(
+            None => Finding::new(
                 Level::Warning,
                 "preload-missing",
                 format!("LD_PRELOAD already names {entry}, which is not there or no library"),
             )
             .advise("taking it out: every process of the launch complains about it"),
-            Some(image) if entry.ends_with("librankweave.so") => finding(
+            Some(image) if entry.ends_with("librankweave.so") => Finding::new(
                 Level::Warning,
                 "preload-twice",
                 format!(
@@ -97,12 +87,12 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
                 ),
             )
             .advise("taking it out: only the first of the two works"),
-            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => finding(
+            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Finding::new(
                 Level::Note,
                 "preload-tool",
                 format!("{entry} wraps MPI calls, too; it gets them behind this library"),
             ),
-            Some(_) => finding(
+            Some(_) => Finding::new(
                 Level::Note,
                 "preload-other",
                 format!("{entry} is preloaded, too; it does not wrap MPI"),
@@ -118,7 +108,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
     let mut list = Vec::new();
     if diagnosis.launch.launcher == Launcher::Other {
         list.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "no-launcher",
                 "no launcher is recognised; settings go through the environment, which reaches the \
@@ -129,7 +119,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
     }
     if let Some(image) = &diagnosis.launch.container {
         list.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "container",
                 format!("the launcher starts the container {image}: the library has to be inside"),
@@ -145,9 +135,9 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
     diagnosis.launch.hosts = several;
     if several && let Some((path, _)) = &diagnosis.library {
         match file_system(path) {
-            Place::Shared => {}
-            Place::Local(kind) => list.push(
-                finding(
+            FileSystem::Shared => {}
+            FileSystem::Local(kind) => list.push(
+                Finding::new(
                     Level::Warning,
                     "library-local",
                     format!(
@@ -161,11 +151,11 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
         }
     }
     if diagnosis.settings.mode == Mode::Off {
-        list.push(finding(Level::Problem, "mode-off", "the mode is off: nothing is done"));
+        list.push(Finding::new(Level::Problem, "mode-off", "the mode is off: nothing is done"));
     }
     let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
     if !alike {
-        list.push(finding(
+        list.push(Finding::new(
             Level::Note,
             "several-programs",
             "the launch starts different programs: their ranks are recorded and not reordered",
@@ -174,12 +164,15 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
     diagnosis.findings.extend(list);
 }
 
-enum Place {
+/// Who sees a file system.
+enum FileSystem {
+    /// All nodes.
     Shared,
+    /// This node only; with its kind.
     Local(String),
 }
 
-fn file_system(path: &Path) -> Place {
+fn file_system(path: &Path) -> FileSystem {
     // Of linux/magic.h and the file systems' own headers.
     const SHARED: [i64; 11] = [
         0x6969,
@@ -194,7 +187,7 @@ fn file_system(path: &Path) -> Place {
         0x2003_0528,
         0x0102_1997,
     ];
-    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return Place::Shared };
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return FileSystem::Shared };
     // SAFETY: a C string and a struct of the right type, zeroed.
     let (code, data) = unsafe {
         let mut data: libc::statfs = std::mem::zeroed();
@@ -202,9 +195,9 @@ fn file_system(path: &Path) -> Place {
     };
     let kind = data.f_type;
     if code != 0 || SHARED.contains(&kind) {
-        return Place::Shared;
+        return FileSystem::Shared;
     }
-    Place::Local(match kind {
+    FileSystem::Local(match kind {
         0xef53 => "ext4".into(),
         0x5846_5342 => "xfs".into(),
         0x0102_1994 => "tmpfs".into(),
@@ -219,13 +212,13 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
     let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
         Ok(directory) => directory,
         Err(error) => {
-            let found = finding(Level::Problem, "store-unknown", error.to_string());
+            let found = Finding::new(Level::Problem, "store-unknown", error.to_string());
             return diagnosis.findings.push(found);
         }
     };
     if let Err(why) = writable(&directory) {
         diagnosis.findings.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "store-blocked",
                 format!("the store cannot be written: {why} ({})", directory.display()),
@@ -242,7 +235,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     if *spill == Spill::Off {
         let text =
             "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
-        return diagnosis.findings.push(finding(Level::Note, "spill-off", text));
+        return diagnosis.findings.push(Finding::new(Level::Note, "spill-off", text));
     }
     let places = spill::candidates(spill.directory());
     let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
@@ -250,7 +243,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     if diagnosis.spill.is_none() {
         let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
         diagnosis.findings.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "spill-blocked",
                 format!(
@@ -262,10 +255,10 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
             .advise("--spill with a directory of the nodes that can be written, or off"),
         );
     } else if let Some(place) = &diagnosis.spill
-        && let Place::Shared = file_system(place)
+        && let FileSystem::Shared = file_system(place)
     {
         diagnosis.findings.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "spill-shared",
                 format!("spill files are not kept on a shared file system ({})", place.display()),
@@ -298,7 +291,7 @@ fn writable(directory: &Path) -> Result<(), String> {
 pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if let Some(text) = &diagnosis.settings.topology {
         if let Err(error) = crate::topology::parse(text) {
-            diagnosis.findings.push(finding(
+            diagnosis.findings.push(Finding::new(
                 Level::Warning,
                 "topology",
                 format!("{error}; ranks will not be reordered"),
@@ -311,7 +304,7 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
     if !names.iter().any(|name| search.open(name, like).is_some()) {
         diagnosis.findings.push(
-            finding(
+            Finding::new(
                 Level::Note,
                 "hwloc-missing",
                 "libhwloc is not found here; the topology is read from /sys instead",

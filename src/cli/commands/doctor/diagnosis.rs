@@ -1,47 +1,12 @@
-//! What is found out about a launch: the facts, and the findings that follow from them.
+//! What is known about a launch: the facts, and the findings that follow from them.
 
 use super::bindings::Bindings;
-use super::{checks, probe, program};
-use crate::base::error::{ErrorKind, Result};
-use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Search, Started, start};
-use crate::cli::launcher::Launcher;
-use crate::cli::preload;
+use super::finding::{Finding, Level};
+use super::probe;
+use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Started};
 use crate::options::{Mode, Settings};
-use crate::store::{self, Store};
-use serde_json::{Value, json};
+use crate::store;
 use std::path::PathBuf;
-
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
-    /// Good to know.
-    Note,
-    /// Something may go wrong.
-    Warning,
-    /// Nothing, or not everything, will be recorded.
-    Problem,
-}
-
-impl Level {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Level::Note => "note",
-            Level::Warning => "warning",
-            Level::Problem => "problem",
-        }
-    }
-}
-
-/// Something found out that the user should know.
-#[derive(Debug, Clone)]
-pub(super) struct Finding {
-    pub level: Level,
-    /// A name for scripts.
-    pub code: &'static str,
-    pub text: String,
-    /// What to do about it.
-    pub advice: Option<String>,
-}
 
 /// A program of the launch.
 #[derive(Debug)]
@@ -95,153 +60,12 @@ pub(super) struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Looks at everything. Errors: the launcher is not found.
-    pub(super) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
-        let found = Launcher::of_command(command)?;
-        let launch = Launch::of(&found, command);
-        let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
-        let launcher_mpi = launch
-            .path
-            .as_deref()
-            .and_then(|path| Mpi::of_launcher(path, launch.launcher, &search));
-        let mut diagnosis = Diagnosis {
-            launch,
-            settings,
-            launcher_mpi,
-            library: None,
-            before: Vec::new(),
-            programs: Vec::new(),
-            findings: Vec::new(),
-            store: None,
-            spill: None,
-            key: None,
-            left_alone: None,
-            nodes: None,
-        };
-        checks::library(&mut diagnosis);
-        for part in diagnosis.launch.parts.clone() {
-            let program = diagnosis.program(part);
-            diagnosis.programs.push(program);
-        }
-        checks::preloaded(&mut diagnosis);
-        checks::launch(&mut diagnosis, &found);
-        checks::store(&mut diagnosis);
-        checks::spill(&mut diagnosis);
-        checks::topology(&mut diagnosis, &search);
-        diagnosis.find_record();
-        diagnosis.find_objection();
-        Ok(diagnosis)
-    }
-
-    fn program(&self, part: Part) -> Diagnosed {
-        let search = preload::functions::search_of(&part);
-        let started = start(&part);
-        let mut diagnosed = Diagnosed {
-            part,
-            started,
-            mpi: None,
-            bindings: Bindings::default(),
-            seen: 0,
-            findings: Vec::new(),
-        };
-        if let Program::Binary(image) = &diagnosed.started.program {
-            let closure = search.closure((**image).clone());
-            diagnosed.bindings = Bindings::of(&closure);
-            diagnosed.mpi =
-                closure.images.iter().skip(1).find_map(Mpi::of_image).map(|m| (m, None));
-            if let Some((_, library)) = &self.library {
-                let names = diagnosed.bindings.names();
-                diagnosed.seen = names.filter(|name| library.offers(name)).count();
-            }
-            program::missing_libraries(&mut diagnosed, &closure);
-        }
-        if diagnosed.mpi.is_none() {
-            let loaded = preload::functions::loaded(
-                &self.launch,
-                &diagnosed.part,
-                &diagnosed.started.program,
-                &search,
-            );
-            diagnosed.mpi = loaded.map(|(mpi, how)| (mpi, Some(how)));
-        }
-        program::check(&mut diagnosed, self);
-        diagnosed
-    }
-
-    /// The key that the library will choose, and whether something is stored under it.
-    fn find_record(&mut self) {
-        let ranks: Option<Vec<usize>> = self.programs.iter().map(|p| p.part.ranks).collect();
-        let Some(ranks) = ranks.map(|r| r.iter().sum::<usize>()).filter(|&n| n > 0) else { return };
-        let key = self.settings.key.clone();
-        let key = key.or_else(|| Some(store::key_for(&self.identity()?.1, ranks)));
-        if let (Some(key), Some(directory)) = (key, &self.store) {
-            let record = Store::open(directory).load(&key).ok().flatten();
-            self.key = Some((key, record.map(|r| r.recorded_at)));
-        }
-    }
-
     /// Path and identity of the program.
-    fn identity(&self) -> Option<(PathBuf, store::Identity)> {
+    pub(super) fn identity(&self) -> Option<(PathBuf, store::Identity)> {
         let program = self.programs.first()?;
         let exe = program.binary()?.path.canonicalize().ok()?;
         let identity = store::identity(&exe, &program.started.words).ok()?;
         Some((exe, identity))
-    }
-
-    /// What the user or a check has against reordering this program.
-    fn find_objection(&mut self) {
-        let settings = &self.settings;
-        if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
-            return;
-        }
-        let Some((exe, identity)) = self.identity() else { return };
-        let path = exe.to_string_lossy();
-        if settings.allow.matching(&path, &identity.name).is_some() {
-            return;
-        }
-        if let Some(pattern) = settings.deny.matching(&path, &identity.name) {
-            self.left_alone = Some(format!("the program is in the list of --deny ('{pattern}')"));
-            return;
-        }
-        let Some(store) = self.store.as_ref().filter(|_| settings.mode == Mode::Auto) else {
-            return;
-        };
-        let (store, program) = (Store::open(store), store::program_id(&identity));
-        if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
-            let text = format!("topologies keep their ranks: {}", verdict.reason);
-            let code = "mixes-ranks";
-            self.findings.push(
-                Finding { level: Level::Warning, code, text, advice: None }
-                    .advise("'rankweave check' once it is mended; --allow or --mode reorder"),
-            );
-        }
-        let reason = match store.objection(&program) {
-            Ok(None) => return,
-            // That the store cannot be read is said already.
-            Err(error) if error.kind() == ErrorKind::Io => return,
-            Ok(Some(verdict)) => verdict.reason,
-            Err(error) => error.to_string(),
-        };
-        self.findings.push(
-            Finding {
-                level: Level::Warning,
-                code: "check-differs",
-                text: format!(
-                    "'rankweave check' found that the program minds other ranks: {reason}"
-                ),
-                advice: None,
-            }
-            .advise("'rankweave check' again once it is mended; --allow or --mode reorder"),
-        );
-        self.left_alone = Some("'rankweave check' found a difference".into());
-    }
-
-    /// Starts the launcher with this program in place of the real one.
-    pub(super) fn probe(&mut self, command: &[String]) -> Result<()> {
-        let (nodes, findings) = probe::launch(self, command)?;
-        self.nodes = Some(nodes);
-        self.findings.extend(findings);
-        Ok(())
     }
 
     /// True if all ranks will be recorded.
@@ -291,61 +115,5 @@ impl Diagnosis {
                 format!("{counted}; the ranks are reordered if a matrix of as many ranks is stored")
             }
         }
-    }
-
-    /// The diagnosis for scripts.
-    pub(super) fn json(&self) -> Value {
-        let findings = |list: &[Finding]| -> Vec<Value> {
-            let one = |f: &Finding| {
-                json!({
-                    "level": f.level.name(), "code": f.code, "text": f.text, "advice": f.advice,
-                })
-            };
-            list.iter().map(one).collect()
-        };
-        let mpi = |mpi: &Mpi| {
-            json!({
-                "library": mpi.path, "abi": mpi.family.name(), "version": mpi.version(),
-            })
-        };
-        let program = |p: &Diagnosed| {
-            json!({
-                "command": p.part.words,
-                "ranks": p.part.ranks,
-                "file": p.started.path,
-                "through": p.started.through.iter().map(|t| &t.name).collect::<Vec<_>>(),
-                "architecture": p.binary().map(Image::architecture),
-                "mpi": p.mpi.as_ref().map(|m| mpi(&m.0)),
-                "mpi_loaded_by_itself": p.mpi.as_ref().is_some_and(|m| m.1.is_some()),
-                "mpi_known_from": p.mpi.as_ref().and_then(|m| m.1.clone()),
-                "functions": p.bindings,
-                "functions_seen": p.seen,
-                "recorded": p.recorded(),
-                "findings": findings(&p.findings),
-            })
-        };
-        json!({
-            "schema": 1,
-            "launcher": {
-                "family": self.launch.launcher.name(),
-                "file": self.launch.path,
-                "mpi": self.launcher_mpi.as_ref().map(mpi),
-                "several_hosts": self.launch.hosts,
-            },
-            "programs": self.programs.iter().map(program).collect::<Vec<_>>(),
-            "preload": {
-                "library": self.library.as_ref().map(|l| &l.0),
-                "before": self.before,
-            },
-            "mode": self.settings.mode.name(),
-            "store": self.store,
-            "spill": self.spill,
-            "key": self.key.as_ref().map(|k| &k.0),
-            "stored_at": self.key.as_ref().and_then(|k| k.1),
-            "nodes": self.nodes,
-            "outcome": self.outcome(),
-            "recorded": self.recorded(),
-            "findings": findings(&self.findings),
-        })
     }
 }

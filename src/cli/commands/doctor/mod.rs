@@ -8,6 +8,9 @@
 mod bindings;
 mod checks;
 mod diagnosis;
+mod examination;
+mod finding;
+mod json;
 mod probe;
 mod program;
 mod text;
@@ -72,7 +75,7 @@ impl Args {
             diagnosis.probe(&self.launch)?;
         }
         if self.json {
-            output::print_json(&diagnosis.json())?;
+            output::print_json(&json::json(&diagnosis))?;
         } else {
             output::print(&text::text(&diagnosis))?;
         }

@@ -3,8 +3,9 @@
 //! Every process says on which node it is, whether the library was preloaded into it, and whether
 //! the file can be read there. No MPI is started.
 
-use super::diagnosis::{Diagnosis, Finding, Level};
+use super::finding::{Finding, Level};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::inspect::Launch;
 use crate::cli::preload;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,11 +33,8 @@ pub(super) fn answer() -> String {
 }
 
 /// Starts the probe. Errors: the launcher cannot be started, or no process answers.
-pub(super) fn launch(
-    diagnosis: &Diagnosis,
-    command: &[String],
-) -> Result<(Vec<Node>, Vec<Finding>)> {
-    let Some(&start) = diagnosis.launch.starts.first() else {
+pub(super) fn launch(launch: &Launch, command: &[String]) -> Result<(Vec<Node>, Vec<Finding>)> {
+    let Some(&start) = launch.starts.first() else {
         return Err(Error::new(ErrorKind::Usage, "there is no program in whose place to probe"));
     };
     let own = std::env::current_exe()

@@ -1,7 +1,7 @@
 //! The checks of one program: whether the library gets into it, and sees its MPI.
 
-use super::checks::finding;
-use super::diagnosis::{Diagnosed, Diagnosis, Finding, Level};
+use super::diagnosis::{Diagnosed, Diagnosis};
+use super::finding::{Finding, Level};
 use crate::cli::inspect::{Closure, Family, Image, Mpi, Program};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
     if !closure.missing.is_empty() {
         program.findings.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "libraries-missing",
                 format!(
@@ -36,13 +36,13 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
         Program::Binary(image) => binary(program, image, diagnosis, &mut found),
         Program::Script { text } => script(program, text, &mut found),
         Program::Container(name) => found.push(container(name, diagnosis)),
-        Program::Strange(path) => found.push(finding(
+        Program::Strange(path) => found.push(Finding::new(
             Level::Problem,
             "not-a-program",
             format!("{} is neither a program nor a script", path.display()),
         )),
         Program::Unreadable(path, why) => found.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "program-unreadable",
                 format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
@@ -50,14 +50,14 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
             .advise("asking somebody who can read it; the loader preloads into it all the same"),
         ),
         Program::Missing(word) => found.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "program-missing",
                 format!("there is no program '{word}' here"),
             )
             .advise("the full path, or running this where the launch runs"),
         ),
-        Program::Nothing => found.push(finding(
+        Program::Nothing => found.push(Finding::new(
             Level::Problem,
             "no-program",
             match &diagnosis.launch.file {
@@ -79,7 +79,7 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
     for through in &program.started.through {
         if let Some(how) = &through.clears {
             found.push(
-                finding(
+                Finding::new(
                     Level::Problem,
                     "clears-preload",
                     format!("'{how}' takes LD_PRELOAD away from the program"),
@@ -88,7 +88,7 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
             );
         } else if let Some(value) = &through.preload {
             found.push(
-                finding(
+                Finding::new(
                     Level::Problem,
                     "replaces-preload",
                     format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
@@ -106,7 +106,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     if let Some((_, library)) = &diagnosis.library
         && !image.fits(library)
     {
-        found.push(finding(
+        found.push(Finding::new(
             Level::Problem,
             "architecture",
             format!(
@@ -119,7 +119,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     }
     if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
         found.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "static",
                 "the program is linked statically: nothing can be preloaded into it",
@@ -130,7 +130,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     }
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
         found.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "mpi-linked-in",
                 "MPI itself is linked into the program statically: its calls do not leave it",
@@ -142,11 +142,15 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     if let Some(interpreter) = image.interpreter.as_deref() {
         if interpreter.contains("ld-musl") {
             found.push(
-                finding(Level::Problem, "musl", "the program uses musl, the library needs glibc")
-                    .advise("a build of the program for glibc"),
+                Finding::new(
+                    Level::Problem,
+                    "musl",
+                    "the program uses musl, the library needs glibc",
+                )
+                .advise("a build of the program for glibc"),
             );
         } else if !Path::new(interpreter).exists() {
-            found.push(finding(
+            found.push(Finding::new(
                 Level::Warning,
                 "interpreter-missing",
                 format!("the program asks for {interpreter}, which is not here"),
@@ -162,7 +166,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
         .collect();
     if !own.is_empty() {
         found.push(
-            finding(
+            Finding::new(
                 Level::Warning,
                 "profiles-itself",
                 format!(
@@ -178,7 +182,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if program.mpi.is_none() {
         found.push(match interpreter_of(&name) {
-            Some(language) => finding(
+            Some(language) => Finding::new(
                 Level::Warning,
                 "mpi-unknown-yet",
                 format!(
@@ -188,7 +192,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
                 ),
             )
             .advise(format!("{}=/path/to/libmpi.so, which says which it will be", preload::functions::MPI)),
-            None => finding(
+            None => Finding::new(
                 Level::Problem,
                 "no-mpi",
                 "the program uses no MPI library: neither it nor a library of it is linked with one",
@@ -197,14 +201,14 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
         });
     } else if let Some((_, Some(how))) = &program.mpi {
         let who = interpreter_of(&name).unwrap_or("the program");
-        found.push(finding(
+        found.push(Finding::new(
             Level::Note,
             "loads-mpi",
             format!("{who} loads its MPI library while it runs; which one is known: {how}"),
         ));
         if interpreter_of(&name).is_none() && program.bindings.count() == 0 {
             found.push(
-                finding(
+                Finding::new(
                     Level::Warning,
                     "no-mpi-calls",
                     "the program is not linked with MPI and calls none of its functions",
@@ -254,7 +258,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
             && (mode & 0o2000 == 0 || metadata.gid() == group);
         let level = if own { Level::Warning } else { Level::Problem };
         found.push(
-            finding(
+            Finding::new(
                 level,
                 "set-id",
                 format!("{} is set-user-id or set-group-id: {ignored}", path.display()),
@@ -271,7 +275,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
         // Root gains nothing from capabilities of a file, so nothing is ignored for it.
         let level = if user == 0 { Level::Warning } else { Level::Problem };
         found.push(
-            finding(
+            Finding::new(
                 level,
                 "capabilities",
                 format!("{} has file capabilities: {ignored}", path.display()),
@@ -308,7 +312,7 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
             && !line.contains("${LD_PRELOAD");
         if clears || replaces {
             found.push(
-                finding(
+                Finding::new(
                     Level::Problem,
                     "script-clears",
                     format!(
@@ -322,7 +326,7 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
         }
     }
     found.push(
-        finding(
+        Finding::new(
             Level::Warning,
             "script",
             format!("'{name}' is a script; what it starts is not known without running it"),
@@ -347,7 +351,7 @@ fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
         "enroot" => format!("enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
         _ => format!("making {directory} visible inside and passing LD_PRELOAD={library} on"),
     };
-    finding(
+    Finding::new(
         Level::Problem,
         "container",
         format!(
@@ -366,7 +370,7 @@ fn mpi_library(
     found: &mut Vec<Finding>,
 ) {
     if mpi.family == Family::Unknown {
-        found.push(finding(
+        found.push(Finding::new(
             Level::Problem,
             "unknown-mpi",
             format!(
@@ -382,7 +386,7 @@ fn mpi_library(
     };
     if other {
         found.push(
-            finding(
+            Finding::new(
                 Level::Problem,
                 "other-launcher",
                 format!(
@@ -400,7 +404,7 @@ fn mpi_library(
         && beside.family == mpi.family
         && beside.version() != mpi.version()
     {
-        found.push(finding(
+        found.push(Finding::new(
             Level::Warning,
             "other-version",
             format!(
@@ -411,7 +415,7 @@ fn mpi_library(
         ));
     }
     if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
-        found.push(finding(Level::Problem, "one-rank", "one rank has nobody to talk to"));
+        found.push(Finding::new(Level::Problem, "one-rank", "one rank has nobody to talk to"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The diagnosis for people.
 
-use super::diagnosis::{Diagnosed, Diagnosis, Finding};
+use super::diagnosis::{Diagnosed, Diagnosis};
+use super::finding::Finding;
 use crate::cli::inspect::{Mpi, Program};
 use crate::cli::launcher::Launcher;
 use crate::report::units;

@@ -1,0 +1,156 @@
+//! Finds out everything about a launch, without starting it.
+
+use super::bindings::Bindings;
+use super::diagnosis::{Diagnosed, Diagnosis};
+use super::finding::{Finding, Level};
+use super::{checks, probe, program};
+use crate::base::error::{ErrorKind, Result};
+use crate::cli::inspect::{Launch, Mpi, Part, Program, Search, start};
+use crate::cli::launcher::Launcher;
+use crate::cli::preload;
+use crate::options::{Mode, Settings};
+use crate::store::{self, Store};
+
+impl Diagnosis {
+    /// Looks at everything. Errors: the launcher is not found.
+    pub(super) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
+        let found = Launcher::of_command(command)?;
+        let launch = Launch::of(&found, command);
+        let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
+        let launcher_mpi = launch
+            .path
+            .as_deref()
+            .and_then(|path| Mpi::of_launcher(path, launch.launcher, &search));
+        let mut diagnosis = Diagnosis {
+            launch,
+            settings,
+            launcher_mpi,
+            library: None,
+            before: Vec::new(),
+            programs: Vec::new(),
+            findings: Vec::new(),
+            store: None,
+            spill: None,
+            key: None,
+            left_alone: None,
+            nodes: None,
+        };
+        checks::library(&mut diagnosis);
+        for part in diagnosis.launch.parts.clone() {
+            let program = diagnosis.program(part);
+            diagnosis.programs.push(program);
+        }
+        checks::preloaded(&mut diagnosis);
+        checks::launch(&mut diagnosis, &found);
+        checks::store(&mut diagnosis);
+        checks::spill(&mut diagnosis);
+        checks::topology(&mut diagnosis, &search);
+        diagnosis.find_record();
+        diagnosis.find_objection();
+        Ok(diagnosis)
+    }
+
+    fn program(&self, part: Part) -> Diagnosed {
+        let search = preload::functions::search_of(&part);
+        let started = start(&part);
+        let mut diagnosed = Diagnosed {
+            part,
+            started,
+            mpi: None,
+            bindings: Bindings::default(),
+            seen: 0,
+            findings: Vec::new(),
+        };
+        if let Program::Binary(image) = &diagnosed.started.program {
+            let closure = search.closure((**image).clone());
+            diagnosed.bindings = Bindings::of(&closure);
+            diagnosed.mpi =
+                closure.images.iter().skip(1).find_map(Mpi::of_image).map(|m| (m, None));
+            if let Some((_, library)) = &self.library {
+                let names = diagnosed.bindings.names();
+                diagnosed.seen = names.filter(|name| library.offers(name)).count();
+            }
+            program::missing_libraries(&mut diagnosed, &closure);
+        }
+        if diagnosed.mpi.is_none() {
+            let loaded = preload::functions::loaded(
+                &self.launch,
+                &diagnosed.part,
+                &diagnosed.started.program,
+                &search,
+            );
+            diagnosed.mpi = loaded.map(|(mpi, how)| (mpi, Some(how)));
+        }
+        program::check(&mut diagnosed, self);
+        diagnosed
+    }
+
+    /// The key that the library will choose, and whether something is stored under it.
+    fn find_record(&mut self) {
+        let ranks: Option<Vec<usize>> = self.programs.iter().map(|p| p.part.ranks).collect();
+        let Some(ranks) = ranks.map(|r| r.iter().sum::<usize>()).filter(|&n| n > 0) else { return };
+        let key = self.settings.key.clone();
+        let key = key.or_else(|| Some(store::key_for(&self.identity()?.1, ranks)));
+        if let (Some(key), Some(directory)) = (key, &self.store) {
+            let record = Store::open(directory).load(&key).ok().flatten();
+            self.key = Some((key, record.map(|r| r.recorded_at)));
+        }
+    }
+
+    /// What the user or a check has against reordering this program.
+    fn find_objection(&mut self) {
+        let settings = &self.settings;
+        if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
+            return;
+        }
+        let Some((exe, identity)) = self.identity() else { return };
+        let path = exe.to_string_lossy();
+        if settings.allow.matching(&path, &identity.name).is_some() {
+            return;
+        }
+        if let Some(pattern) = settings.deny.matching(&path, &identity.name) {
+            self.left_alone = Some(format!("the program is in the list of --deny ('{pattern}')"));
+            return;
+        }
+        let Some(store) = self.store.as_ref().filter(|_| settings.mode == Mode::Auto) else {
+            return;
+        };
+        let (store, program) = (Store::open(store), store::program_id(&identity));
+        if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
+            let text = format!("topologies keep their ranks: {}", verdict.reason);
+            let code = "mixes-ranks";
+            self.findings.push(Finding::new(Level::Warning, code, text).advise(
+                "'rankweave check' again after the program was repaired; --allow or --mode reorder",
+            ));
+        }
+        let reason = match store.objection(&program) {
+            Ok(None) => return,
+            // That the store cannot be read is said already.
+            Err(error) if error.kind() == ErrorKind::Io => return,
+            Ok(Some(verdict)) => verdict.reason,
+            Err(error) => error.to_string(),
+        };
+        self.findings.push(
+            Finding::new(
+                Level::Warning,
+                "check-differs",
+                format!(
+                    "'rankweave check' found that the program gives other results with other ranks: {reason}"
+                ),
+            )
+            .advise(
+                "'rankweave check' again after the program was repaired; --allow or --mode reorder",
+            ),
+        );
+        self.left_alone = Some("'rankweave check' found a difference".into());
+    }
+
+    /// Starts the launcher with this program in place of the real one. Errors: it cannot be started,
+    /// or no process answers.
+    pub(super) fn probe(&mut self, command: &[String]) -> Result<()> {
+        let (nodes, findings) = probe::launch(&self.launch, command)?;
+        self.nodes = Some(nodes);
+        self.findings.extend(findings);
+        Ok(())
+    }
+}
