@@ -4,10 +4,10 @@
 //! `real`, `double` and `pattern`, `general` and `symmetric` (both directions get the value).
 //! Written: `coordinate integer general`.
 
-use super::source::{MAX_TASKS, Source, counted_once, short};
+use super::source::{Line, MAX_TASKS, Source, counted_once, short};
 use super::{Export, Format, write_error};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, SparseMatrix};
+use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::io::Write;
 
 /// The format.
@@ -18,24 +18,21 @@ const HEADER: &str = "'%%MatrixMarket matrix coordinate integer general'";
 const SIZE: &str = "the line 'rows columns entries' with as many rows as columns";
 const ENTRY: &str = "'row column value' with row and column from 1 to the size";
 
-impl Format for MatrixMarket {
-    fn name(&self) -> &'static str {
-        "mtx"
-    }
+/// Row, column, traffic.
+type Entry = (u32, u32, Traffic);
 
-    fn about(&self) -> &'static str {
-        "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R"
-    }
+/// What the first line says.
+struct Header {
+    /// All values column by column, rather than entries with their indices.
+    dense: bool,
+    /// Entries have no value.
+    pattern: bool,
+    /// Only the part from the diagonal down is there.
+    symmetric: bool,
+}
 
-    fn detects(&self, source: &Source<'_>) -> bool {
-        source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
-    }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
+impl Header {
+    fn read(source: &Source<'_>) -> Result<Header> {
         let Some(first) = source.lines().next() else {
             return Err(source.error("the file is empty", HEADER));
         };
@@ -59,12 +56,97 @@ impl Format for MatrixMarket {
             "symmetric" => true,
             other => return Err(first.error(format!("symmetry '{}'", short(other)), HEADER)),
         };
+        Ok(Header { dense, pattern, symmetric })
+    }
+}
+
+/// The values of an array: column by column, a symmetric one from the diagonal down.
+fn dense<'a>(
+    source: &Source<'_>,
+    lines: impl Iterator<Item = Line<'a>>,
+    tasks: usize,
+    symmetric: bool,
+) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    for line in lines {
+        for field in line.text.split_whitespace() {
+            if j >= tasks {
+                return Err(line.error("more values than the size says", SIZE));
+            }
+            let bytes = line.weight(field, "a number of bytes")?;
+            entries.push((i as u32, j as u32, counted_once(bytes)));
+            i += 1;
+            if i == tasks {
+                j += 1;
+                i = if symmetric { j } else { 0 };
+            }
+        }
+    }
+    match j < tasks {
+        true => Err(source.error("the file ends before the last value", SIZE)),
+        false => Ok(entries),
+    }
+}
+
+/// The entries of a coordinate matrix; those of a pattern have no value and count as one byte.
+fn sparse<'a>(
+    source: &Source<'_>,
+    lines: impl Iterator<Item = Line<'a>>,
+    tasks: usize,
+    count: u64,
+    pattern: bool,
+) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for line in lines {
+        let fields: Vec<&str> = line.text.split_whitespace().take(4).collect();
+        let (i, j, bytes) = match (pattern, fields.as_slice()) {
+            (false, [i, j, v]) => (i, j, line.weight(v, ENTRY)?),
+            (true, [i, j]) => (i, j, 1),
+            _ => return Err(line.error("an entry does not have its numbers", ENTRY)),
+        };
+        let index = |field: &str| -> Result<u32> {
+            let k: usize = line.number(field, "an index", ENTRY)?;
+            if k == 0 || k > tasks {
+                let what = format!("index {k} is not within 1 to {tasks}");
+                return Err(line.error(what, ENTRY));
+            }
+            Ok(k as u32 - 1)
+        };
+        entries.push((index(i)?, index(j)?, counted_once(bytes)));
+    }
+    let seen = entries.len() as u64;
+    match seen == count {
+        true => Ok(entries),
+        false => Err(source.error(format!("{seen} entries where the size says {count}"), SIZE)),
+    }
+}
+
+impl Format for MatrixMarket {
+    fn name(&self) -> &'static str {
+        "mtx"
+    }
+
+    fn about(&self) -> &'static str {
+        "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R"
+    }
+
+    fn detects(&self, source: &Source<'_>) -> bool {
+        source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
+    }
+
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
+        let header = Header::read(source)?;
         let mut lines = source.content_lines("%");
         let Some(line) = lines.next() else {
             return Err(source.error("the file ends before the size", SIZE));
         };
         let sizes: Vec<&str> = line.text.split_whitespace().collect();
-        let (rows, columns, count) = match (dense, sizes.as_slice()) {
+        let (rows, columns, count) = match (header.dense, sizes.as_slice()) {
             (false, [r, c, n]) => (*r, *c, line.number::<u64>(n, "the number of entries", SIZE)?),
             (true, [r, c]) => (*r, *c, 0),
             _ => return Err(line.error("the size does not have its numbers", SIZE)),
@@ -76,56 +158,14 @@ impl Format for MatrixMarket {
         if tasks > MAX_TASKS {
             return Err(line.error(format!("{tasks} rows are more than {MAX_TASKS} tasks"), SIZE));
         }
-        let mut entries = Vec::new();
-        let mut push = |i: u32, j: u32, bytes: u64| {
-            entries.push((i, j, counted_once(bytes)));
-            if symmetric && i != j {
-                entries.push((j, i, counted_once(bytes)));
-            }
+        let mut entries = match header.dense {
+            true => dense(source, lines, tasks, header.symmetric)?,
+            false => sparse(source, lines, tasks, count, header.pattern)?,
         };
-        let mut seen = 0u64;
-        if dense {
-            // Column by column; a symmetric one has the part from the diagonal down.
-            let (mut i, mut j) = (0, 0);
-            for line in lines {
-                for field in line.text.split_whitespace() {
-                    if j >= tasks {
-                        return Err(line.error("more values than the size says", SIZE));
-                    }
-                    push(i as u32, j as u32, line.weight(field, "a number of bytes")?);
-                    i += 1;
-                    if i == tasks {
-                        j += 1;
-                        i = if symmetric { j } else { 0 };
-                    }
-                }
-            }
-            if j < tasks {
-                return Err(source.error("the file ends before the last value", SIZE));
-            }
-        } else {
-            for line in lines {
-                let fields: Vec<&str> = line.text.split_whitespace().take(4).collect();
-                let (i, j, bytes) = match (pattern, fields.as_slice()) {
-                    (false, [i, j, v]) => (i, j, line.weight(v, ENTRY)?),
-                    (true, [i, j]) => (i, j, 1),
-                    _ => return Err(line.error("an entry does not have its numbers", ENTRY)),
-                };
-                let index = |field: &str| -> Result<u32> {
-                    let k: usize = line.number(field, "an index", ENTRY)?;
-                    if k == 0 || k > tasks {
-                        let what = format!("index {k} is not within 1 to {tasks}");
-                        return Err(line.error(what, ENTRY));
-                    }
-                    Ok(k as u32 - 1)
-                };
-                push(index(i)?, index(j)?, bytes);
-                seen += 1;
-            }
-            if seen != count {
-                let what = format!("{seen} entries where the size says {count}");
-                return Err(source.error(what, SIZE));
-            }
+        if header.symmetric {
+            let mirrored = |&(i, j, traffic): &Entry| (i != j).then_some((j, i, traffic));
+            let other: Vec<Entry> = entries.iter().filter_map(mirrored).collect();
+            entries.extend(other);
         }
         Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
     }

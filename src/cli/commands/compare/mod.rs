@@ -2,19 +2,18 @@
 
 mod interval;
 mod measure;
+mod result;
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
-use crate::report::units;
 use crate::store::{Store, joined};
-use interval::Estimate;
-use measure::{Figure, Measurement, Sample};
-use serde_json::json;
+use measure::{Figure, Measurement};
+use result::{Comparison, Pair, Verdict};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -115,35 +114,6 @@ fn confidence(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// What came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Faster,
-    Slower,
-    NoDifference,
-    NotReordered,
-}
-
-impl Verdict {
-    fn name(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::NoDifference => "no difference shown",
-            Verdict::NotReordered => "not reordered",
-        }
-    }
-
-    /// By the interval of ratios that are below 1 where reordering is better.
-    fn of(estimate: Option<&Estimate>, confidence: f64) -> Verdict {
-        match estimate {
-            Some(e) if e.coverage >= confidence && e.high < 1.0 => Verdict::Faster,
-            Some(e) if e.coverage >= confidence && e.low > 1.0 => Verdict::Slower,
-            _ => Verdict::NoDifference,
-        }
-    }
-}
-
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let figure = self.figure.as_deref().map(Figure::new).transpose()?;
@@ -159,20 +129,37 @@ impl Args {
             tell: |text| eprintln!("rankweave: {text}"),
         };
         let key = self.prepare(&measurement, &store)?;
-        let mut pairs: Vec<(Sample, Sample)> = Vec::new();
-        let mut left_alone = None;
+        let (pairs, left_alone) = self.measure(&measurement)?;
+        remember(&scratch, &store, &key)?;
+        let comparison = Comparison {
+            key,
+            figure: self.figure.clone(),
+            higher_is_better: self.higher_is_better,
+            confidence_percent: self.confidence,
+            pairs,
+            left_alone,
+        };
+        match self.json {
+            true => output::print_json(&comparison.json())?,
+            false => output::print(&comparison.text())?,
+        }
+        Ok(if comparison.verdict() == Verdict::Faster { Exit::Done } else { Exit::Nothing })
+    }
+
+    /// Does the runs: the pairs, and why ranks were left alone if they were.
+    fn measure(&self, measurement: &Measurement) -> Result<(Vec<Pair>, Option<String>)> {
+        let mut pairs: Vec<Pair> = Vec::new();
         for round in 0..self.warmup {
             if round > 0 {
                 measurement.given("warm-up")?;
             }
             let sample = measurement.reordered("warm-up")?;
             if !sample.reordered {
-                left_alone = Some(sample.decision);
-                break;
+                return Ok((pairs, Some(sample.decision)));
             }
         }
-        let since = std::time::Instant::now();
-        while left_alone.is_none() && pairs.len() < usize::from(self.runs) {
+        let since = Instant::now();
+        while pairs.len() < usize::from(self.runs) {
             let done = pairs.len() as u32;
             let average = since.elapsed().checked_div(done).unwrap_or_default();
             if done > 0 && self.time_limit.is_some_and(|limit| since.elapsed() + average > limit) {
@@ -180,6 +167,7 @@ impl Args {
                 break;
             }
             let name = format!("pair {}", done + 1);
+            // The first of a pair is the second of the next.
             let pair = if done.is_multiple_of(2) {
                 let given = measurement.given(&name)?;
                 (given, measurement.reordered(&name)?)
@@ -188,13 +176,11 @@ impl Args {
                 (measurement.given(&name)?, reordered)
             };
             if !pair.1.reordered {
-                left_alone = Some(pair.1.decision);
-                break;
+                return Ok((pairs, Some(pair.1.decision)));
             }
             pairs.push(pair);
         }
-        remember(&scratch, &store, &key)?;
-        self.report(&key, &pairs, left_alone)
+        Ok((pairs, None))
     }
 
     /// Records once, and has the scratch store hold the matrix that reordered runs go by: that of the
@@ -231,95 +217,6 @@ impl Args {
         }
         Ok(key)
     }
-
-    fn report(
-        &self,
-        key: &str,
-        pairs: &[(Sample, Sample)],
-        left_alone: Option<String>,
-    ) -> Result<Exit> {
-        let ratio = |(given, reordered): &(Sample, Sample)| match self.higher_is_better {
-            true => given.value / reordered.value,
-            false => reordered.value / given.value,
-        };
-        let ratios: Vec<f64> = pairs.iter().map(ratio).collect();
-        let confidence = self.confidence / 100.0;
-        let estimate = Estimate::of(&ratios, confidence);
-        let verdict = match left_alone {
-            Some(_) => Verdict::NotReordered,
-            None => Verdict::of(estimate.as_ref(), confidence),
-        };
-        let given: Vec<f64> = pairs.iter().map(|p| p.0.value).collect();
-        let reordered: Vec<f64> = pairs.iter().map(|p| p.1.value).collect();
-        let medians = crate::decide::median(&given).zip(crate::decide::median(&reordered));
-        let last = pairs.last();
-        let bytes = last.and_then(|p| p.0.internode_bytes.zip(p.1.internode_bytes));
-        let predicted = last.map(|p| p.1.predicted).filter(|&p| p != (0, 0));
-        if self.json {
-            output::print_json(&json!({
-                "schema": 1,
-                "verdict": verdict.name(),
-                "key": key,
-                "figure": self.figure.as_deref().unwrap_or("wall seconds"),
-                "higher_is_better": self.higher_is_better,
-                "pairs": pairs.len(),
-                "ratio": estimate.map(|e| e.median),
-                "interval": estimate.map(|e| [e.low, e.high]),
-                "coverage": estimate.map(|e| e.coverage),
-                "confidence": confidence,
-                "medians": medians.map(|(g, r)| json!({ "given": g, "reordered": r })),
-                "given": given,
-                "reordered": reordered,
-                "internode_bytes": bytes.map(|(g, r)| json!({ "given": g, "reordered": r })),
-                "predicted_hop_bytes": predicted.map(|(g, r)| json!({ "given": g as f64, "reordered": r as f64 })),
-                "decision": left_alone,
-            }))?;
-        } else {
-            let mut text = String::from(verdict.name());
-            match (&left_alone, &estimate) {
-                (Some(decision), _) => text.push_str(&format!(": {}\n", units::printable(decision))),
-                (None, Some(e)) => text.push_str(&format!(
-                    ": ratio {:.3}, {:.0} % interval {:.3} to {:.3} (median of {} pairs, reordered to \
-                     launcher's order{})\n",
-                    e.median,
-                    100.0 * e.coverage,
-                    e.low,
-                    e.high,
-                    pairs.len(),
-                    if self.higher_is_better { ", inverted: below 1 is better" } else { "" }
-                )),
-                (None, None) => text.push('\n'),
-            }
-            if let Some(e) = estimate.filter(|e| e.coverage < confidence && left_alone.is_none()) {
-                text.push_str(&format!(
-                    "  {} pairs give {:.1} % at best; {} % takes more --runs\n",
-                    pairs.len(),
-                    100.0 * e.coverage,
-                    self.confidence
-                ));
-            }
-            if let Some((given, reordered)) = medians {
-                let name = self.figure.as_deref().map_or("wall seconds", |_| "figure");
-                text.push_str(&format!(
-                    "  {name:<20} launcher's order {given:.4}, reordered {reordered:.4} (medians)\n"
-                ));
-            }
-            if let Some((given, reordered)) = bytes {
-                text.push_str(&format!(
-                    "  {:<20} launcher's order {}, reordered {}\n",
-                    "bytes between nodes",
-                    units::bytes(given),
-                    units::bytes(reordered)
-                ));
-            }
-            if let Some((given, reordered)) = predicted {
-                let percent = 100.0 * (reordered as f64 / given as f64 - 1.0);
-                text.push_str(&format!("  {:<20} {percent:+.1} %\n", "predicted hop-bytes"));
-            }
-            output::print(&text)?;
-        }
-        Ok(if verdict == Verdict::Faster { Exit::Done } else { Exit::Nothing })
-    }
 }
 
 /// Adds the launches to the history of the user's record.
@@ -339,16 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts() {
-        let of = |low: f64, high: f64, coverage: f64| {
-            let e = Estimate { median: low, low, high, coverage };
-            Verdict::of(Some(&e), 0.95)
-        };
-        assert_eq!(of(0.7, 0.9, 0.96), Verdict::Faster);
-        assert_eq!(of(1.1, 1.9, 0.96), Verdict::Slower);
-        assert_eq!(of(0.7, 1.0, 0.96), Verdict::NoDifference);
-        assert_eq!(of(0.7, 0.9, 0.93), Verdict::NoDifference);
-        assert_eq!(Verdict::of(None, 0.95), Verdict::NoDifference);
+    fn confidences() {
         assert!(confidence("95").is_ok() && confidence("99.9 %").is_ok());
         for bad in ["", "100", "20", "x", "nan"] {
             assert!(confidence(bad).is_err(), "{bad}");

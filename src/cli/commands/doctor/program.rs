@@ -101,12 +101,24 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
     }
 }
 
+/// A binary: nothing more is said about one into which nothing can be preloaded.
 fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut Vec<Finding>) {
-    let path = &image.path;
+    if let Some(obstacle) = obstacle(image, diagnosis) {
+        found.push(obstacle);
+        return;
+    }
+    dynamic_linker(image, found);
+    privileges(&image.path, found);
+    own_profiling_layer(image, found);
+    use_of_mpi(program, image, found);
+}
+
+/// Why nothing can be preloaded into a binary, or its MPI calls do not leave it.
+fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     if let Some((_, library)) = &diagnosis.library
         && !image.fits(library)
     {
-        found.push(Finding::new(
+        return Some(Finding::new(
             Level::Problem,
             "architecture",
             format!(
@@ -115,10 +127,9 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
                 library.architecture()
             ),
         ));
-        return;
     }
     if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
-        found.push(
+        return Some(
             Finding::new(
                 Level::Problem,
                 "static",
@@ -126,10 +137,9 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
             )
             .advise("linking it dynamically (without -static; on Cray: -dynamic)"),
         );
-        return;
     }
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
-        found.push(
+        return Some(
             Finding::new(
                 Level::Problem,
                 "mpi-linked-in",
@@ -137,8 +147,12 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
             )
             .advise("linking with the shared library of the MPI (libmpi.so)"),
         );
-        return;
     }
+    None
+}
+
+/// The dynamic linker that the program asks for.
+fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
     if let Some(interpreter) = image.interpreter.as_deref() {
         if interpreter.contains("ld-musl") {
             found.push(
@@ -157,7 +171,10 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
             ));
         }
     }
-    privileges(path, found);
+}
+
+/// Calls of the profiling interface by the program itself.
+fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
     let own: Vec<&str> = image
         .undefined
         .iter()
@@ -179,7 +196,11 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
             .advise("linking it without that layer"),
         );
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+}
+
+/// Whether the program uses MPI, and how its library is known.
+fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
+    let name = image.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if program.mpi.is_none() {
         found.push(match interpreter_of(&name) {
             Some(language) => Finding::new(

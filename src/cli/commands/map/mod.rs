@@ -1,5 +1,8 @@
 //! `rankweave map`: computes a mapping offline.
 
+mod resources;
+mod summary;
+
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::instance::{Figure, Instance, InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
@@ -11,9 +14,10 @@ use crate::mapping::{
 use crate::matrix::Graph;
 use crate::metrics;
 use crate::options;
-use serde::Serialize;
+use resources::{cpu_time, peak_rss};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use summary::{Load, MappingSummary, Moves};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,43 +134,6 @@ fn algorithms() -> String {
     names.map(|m| format!("{:<26}{}\n", m.name(), m.source())).collect()
 }
 
-/// The summary; field names are those of the JSON.
-#[derive(Serialize)]
-struct Answer {
-    schema: u32,
-    algorithm: String,
-    preset: String,
-    tasks: usize,
-    slots: usize,
-    objective: &'static str,
-    cost: Figure,
-    identity_cost: Figure,
-    seconds: f64,
-    cpu_seconds: f64,
-    peak_rss_bytes: u64,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    moves: Option<Moves>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    load: Option<Load>,
-}
-
-/// With `--previous`.
-#[derive(Serialize)]
-struct Moves {
-    /// Tasks that are not where they were.
-    moved: usize,
-    /// Of these, those whose slot may not be used any more.
-    forced_moves: usize,
-    migration_cost: u64,
-}
-
-/// With `--weights`.
-#[derive(Serialize)]
-struct Load {
-    max_load: u128,
-    mean_load: f64,
-}
-
 /// What was computed, whichever way.
 struct Solution {
     slot_of_task: Vec<usize>,
@@ -186,47 +153,24 @@ impl Args {
         let mapper = mapping::by_name(&self.algorithm)?;
         let fixed = fixed(self.fix.as_deref())?;
         let instance = self.instance.load()?;
-        let graph = Graph::from_traffic(&instance.matrix);
-        let graph = self.thinned(graph)?;
-        let mut budget = match &self.time_limit {
-            Some(text) => Budget::within(options::seconds(text).map_err(|e| e.at("--time-limit"))?),
-            None => Budget::unlimited(),
-        };
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        budget = budget.with_threads(self.threads.unwrap_or_else(cores));
-        let (mut budget, meter) = metered(budget, self.progress);
-
-        let mut builder = Problem::builder(&graph, instance.topology.as_ref())
-            .slots(&instance.slots)
+        let graph = self.thinned(Graph::from_traffic(&instance.matrix))?;
+        let (mut budget, meter) = metered(self.budget()?, self.progress);
+        if objective.needs_links() && instance.topology.network().is_none() {
+            return Err(no_links(objective, instance.topology.as_ref()));
+        }
+        let builder = self
+            .constrained(&graph, &instance, &fixed)?
             .traffic(&instance.matrix)
             .objective(objective)
             .preset(preset)
             .seed(self.seed);
-        if objective.needs_links() && instance.topology.network().is_none() {
-            return Err(no_links(objective, instance.topology.as_ref()));
-        }
-        if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
-            builder = builder.capacities(&capacities);
-        }
-        for &(task, slot) in &fixed {
-            builder = builder.fix(task, slot);
-        }
         let (wall, cpu) = (Instant::now(), cpu_time());
         let solution = self.solve(builder, mapper, &instance, &mut budget)?;
         drop(meter);
         let (seconds, cpu_seconds) = (wall.elapsed(), cpu_time().saturating_sub(cpu));
-
         let mut identity = instance.identity();
         if solution.load.is_none() {
-            let mut plain =
-                Problem::builder(&graph, instance.topology.as_ref()).slots(&instance.slots);
-            if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
-                plain = plain.capacities(&capacities);
-            }
-            for &(task, slot) in &fixed {
-                plain = plain.fix(task, slot);
-            }
-            let problem = plain.build()?;
+            let problem = self.constrained(&graph, &instance, &fixed)?.build()?;
             problem.check(&solution.slot_of_task)?;
             identity = problem.slots_of(&problem.identity_places());
         }
@@ -234,7 +178,7 @@ impl Args {
             let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
             value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
         };
-        let answer = Answer {
+        let summary = MappingSummary {
             schema: 1,
             algorithm: mapper.name().into(),
             preset: preset.name().into(),
@@ -249,21 +193,51 @@ impl Args {
             moves: solution.moves,
             load: solution.load,
         };
-        if self.out.is_some() || !self.json {
-            output::write_to(self.out.as_deref(), |out| {
-                solution
-                    .slot_of_task
-                    .iter()
-                    .try_for_each(|slot| writeln!(out, "{slot}"))
-                    .map_err(crate::formats::write_error)
-            })?;
-        }
-        if self.json {
-            output::print_json(&answer)?;
-        } else {
-            eprint!("{}", text(&answer, &instance, &solution.diagnostics));
+        self.write(&solution.slot_of_task)?;
+        match self.json {
+            true => output::print_json(&summary)?,
+            false => eprint!("{}", summary.text(&instance, &solution.diagnostics)),
         }
         Ok(Exit::Done)
+    }
+
+    /// Writes the mapping: to the file that was asked for, or to standard output unless that is for
+    /// the JSON.
+    fn write(&self, slot_of_task: &[usize]) -> Result<()> {
+        if self.out.is_none() && self.json {
+            return Ok(());
+        }
+        output::write_to(self.out.as_deref(), |out| {
+            let mut slots = slot_of_task.iter();
+            slots.try_for_each(|slot| writeln!(out, "{slot}")).map_err(crate::formats::write_error)
+        })
+    }
+
+    fn budget(&self) -> Result<Budget> {
+        let budget = match &self.time_limit {
+            Some(text) => Budget::within(options::seconds(text).map_err(|e| e.at("--time-limit"))?),
+            None => Budget::unlimited(),
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(budget.with_threads(self.threads.unwrap_or_else(cores)))
+    }
+
+    /// The problem with its slots, capacities and fixed tasks.
+    fn constrained<'a>(
+        &self,
+        graph: &'a Graph,
+        instance: &'a Instance,
+        fixed: &[(u32, usize)],
+    ) -> Result<ProblemBuilder<'a>> {
+        let mut builder =
+            Problem::builder(graph, instance.topology.as_ref()).slots(&instance.slots);
+        if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
+            builder = builder.capacities(&capacities);
+        }
+        for &(task, slot) in fixed {
+            builder = builder.fix(task, slot);
+        }
+        Ok(builder)
     }
 
     /// The graph without its light edges.
@@ -387,70 +361,6 @@ fn fixed(text: Option<&str>) -> Result<Vec<(u32, usize)>> {
             )
         })
         .collect()
-}
-
-fn text(answer: &Answer, instance: &Instance, diagnostics: &[(&'static str, String)]) -> String {
-    let mut out = format!(
-        "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the given order",
-        answer.tasks,
-        answer.slots,
-        instance.topology.slots(),
-        instance.topology.name(),
-        answer.objective,
-        answer.cost,
-        answer.algorithm,
-        answer.preset,
-        answer.identity_cost,
-    );
-    let real = |figure: Figure| match figure {
-        Figure::Whole(n) => n as f64,
-        Figure::Real(x) => x,
-    };
-    let (before, after) = (real(answer.identity_cost), real(answer.cost));
-    if before > 0.0 {
-        out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
-    }
-    if let Some(moves) = &answer.moves {
-        out.push_str(&format!(
-            "\n{} tasks moved, {} of them because their slot is gone",
-            moves.moved, moves.forced_moves
-        ));
-    }
-    if let Some(load) = &answer.load {
-        out.push_str(&format!(
-            "\nload of a slot {} at most, mean {:.1}",
-            load.max_load, load.mean_load
-        ));
-    }
-    out.push_str(&format!(
-        "\n{:.3} s, {:.3} s of CPU time, {} at most\n",
-        answer.seconds,
-        answer.cpu_seconds,
-        crate::report::units::bytes(answer.peak_rss_bytes)
-    ));
-    for (what, value) in diagnostics {
-        out.push_str(&format!("  {what}: {value}\n"));
-    }
-    out
-}
-
-fn usage() -> Option<libc::rusage> {
-    // SAFETY: getrusage fills the structure it is given and touches nothing else.
-    unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        (libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) == 0).then_some(usage)
-    }
-}
-
-/// CPU time of this process so far, user and system.
-fn cpu_time() -> Duration {
-    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    usage().map_or(Duration::ZERO, |u| of(u.ru_utime) + of(u.ru_stime))
-}
-
-/// Most memory this process had so far, in bytes.
-fn peak_rss() -> u64 {
-    usage().map_or(0, |u| u.ru_maxrss as u64 * 1024)
 }
 
 #[cfg(test)]

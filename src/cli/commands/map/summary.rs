@@ -1,0 +1,94 @@
+//! The summary of a mapping, for people and for scripts.
+
+use crate::cli::arguments::instance::{Figure, Instance};
+use crate::report::units;
+use serde::Serialize;
+
+/// The summary; field names are those of the JSON.
+#[derive(Serialize)]
+pub(super) struct MappingSummary {
+    pub(super) schema: u32,
+    pub(super) algorithm: String,
+    pub(super) preset: String,
+    pub(super) tasks: usize,
+    pub(super) slots: usize,
+    pub(super) objective: &'static str,
+    pub(super) cost: Figure,
+    pub(super) identity_cost: Figure,
+    pub(super) seconds: f64,
+    pub(super) cpu_seconds: f64,
+    pub(super) peak_rss_bytes: u64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) moves: Option<Moves>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) load: Option<Load>,
+}
+
+/// With `--previous`.
+#[derive(Serialize)]
+pub(super) struct Moves {
+    /// Tasks that are not where they were.
+    pub(super) moved: usize,
+    /// Of these, those whose slot may not be used any more.
+    pub(super) forced_moves: usize,
+    pub(super) migration_cost: u64,
+}
+
+/// With `--weights`.
+#[derive(Serialize)]
+pub(super) struct Load {
+    pub(super) max_load: u128,
+    pub(super) mean_load: f64,
+}
+
+impl MappingSummary {
+    /// The summary for people.
+    pub(super) fn text(
+        &self,
+        instance: &Instance,
+        diagnostics: &[(&'static str, String)],
+    ) -> String {
+        let mut out = format!(
+            "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the given order",
+            self.tasks,
+            self.slots,
+            instance.topology.slots(),
+            instance.topology.name(),
+            self.objective,
+            self.cost,
+            self.algorithm,
+            self.preset,
+            self.identity_cost,
+        );
+        let real = |figure: Figure| match figure {
+            Figure::Whole(n) => n as f64,
+            Figure::Real(x) => x,
+        };
+        let (before, after) = (real(self.identity_cost), real(self.cost));
+        if before > 0.0 {
+            out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
+        }
+        if let Some(moves) = &self.moves {
+            out.push_str(&format!(
+                "\n{} tasks moved, {} of them because their slot is gone",
+                moves.moved, moves.forced_moves
+            ));
+        }
+        if let Some(load) = &self.load {
+            out.push_str(&format!(
+                "\nload of a slot {} at most, mean {:.1}",
+                load.max_load, load.mean_load
+            ));
+        }
+        out.push_str(&format!(
+            "\n{:.3} s, {:.3} s of CPU time, {} at most\n",
+            self.seconds,
+            self.cpu_seconds,
+            units::bytes(self.peak_rss_bytes)
+        ));
+        for (what, value) in diagnostics {
+            out.push_str(&format!("  {what}: {value}\n"));
+        }
+        out
+    }
+}
