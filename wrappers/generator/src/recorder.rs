@@ -92,7 +92,7 @@ impl Recorder<'_> {
     /// Writes the variable that takes what is recorded at every start.
     pub fn plan(&self, text: &mut String) {
         if self.at_start {
-            let _ = writeln!(text, "        let mut plan = Plan::default();");
+            let _ = writeln!(text, "        let mut plan = PersistentSends::default();");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Moves byte strings between the processes of a private communicator, straight from one to another.
+//! Strings of bytes between the processes of a private communicator, directly from one to another.
 //!
-//! Limit: a string of 512 MiB or more is not sent; then nobody gets anything that could be used.
+//! Limit: a string of 512 MiB or more is not sent, and then no process gets anything that it could use.
 
 use crate::comm::private::PrivateComm;
 use crate::comm::request::wait;

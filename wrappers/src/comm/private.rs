@@ -1,7 +1,7 @@
-//! Moves data between the job's processes over a private communicator.
+//! A communicator of this library's own, and messages between the job's processes over it.
 //!
 //! Everything here is collective: all processes call it in the same order, whatever went wrong for
-//! one of them before; a process without data passes an empty slice.
+//! one of them before. A process without data passes an empty slice.
 
 use crate::comm::encoding;
 use crate::comm::handle;
@@ -73,7 +73,7 @@ impl<A: Abi> PrivateComm<A> {
         code == 0 && wait::<A>(&mut request, None)
     }
 
-    /// A number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
+    /// Gives everybody a number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
     ///
     /// Through rank 0: in an MPI_Iallgather of Open MPI each process sends to each.
     pub fn allgather(&self, mine: u64) -> Option<Vec<u64>> {
@@ -168,9 +168,10 @@ impl<A: Abi> PrivateComm<A> {
         encoding::decode(&bytes).filter(|_| arrived)
     }
 
-    /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other
-    /// by rank; memory there is one process's bytes at a time, and half a KiB for each. `false` after an MPI error, or if what
-    /// would come is too much for the memory of rank 0's node: then nothing is sent.
+    /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other, by
+    /// rank. Rank 0 needs memory for the bytes of one process at a time, and half a KiB for each process.
+    /// `false` after an MPI error, or if the bytes of all are too many for the memory of rank 0's node:
+    /// then they are not sent.
     pub fn gather_each(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
         let mpi = pmpi::<A>();
         // Where processes are many, rank 0 gets the lengths first and nothing else.

@@ -12,7 +12,7 @@ use crate::entry::{
 use crate::mpi::abi::Abi;
 use crate::record;
 use crate::record::collective::Out;
-use crate::record::persistent::Plan;
+use crate::record::persistent::PersistentSends;
 use libc::{c_char, c_int, c_void};
 
 /// What an entry point needs beyond the real function.

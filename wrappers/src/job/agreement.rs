@@ -1,9 +1,9 @@
-//! What the processes of a job find out together before the library does anything else with them: that
-//! all of them have it, and what they have in common.
+//! The first collective step of a job: whether all processes have the library, and what they have in
+//! common.
 //!
-//! Limit: where some do not have the library, the step that found out (and the gather of the places that
-//! goes along with it) stays open in the others, and may meet the program's own nonblocking collectives on
-//! its world.
+//! Limit: where some processes do not have the library, this step (and the gather of the locations that
+//! goes along with it) stays open in the others. It may be matched with the program's own nonblocking
+//! collectives on its world.
 
 use crate::comm::request;
 use crate::job::hooks;

@@ -1,11 +1,12 @@
-//! The orders that constructors of topologies gave in this launch, by what was asked.
+//! The permutations that constructors of topologies found in this launch, by the question.
 //!
-//! What is measured is the traffic of tasks. A topology that is made again, in this launch or the next one,
-//! wants that of its vertices: of the tasks that had them when it was measured. Each order is kept by the
-//! process that found it; the newest go with its rows to rank 0, and into the record.
+//! Traffic is measured between tasks. A topology that is made again, in this launch or the next one,
+//! needs the traffic between its vertices: between the tasks that had these vertices when it was
+//! measured. Each permutation is kept by the process that found it; the newest ones go to rank 0 with
+//! the process's rows, and into the record.
 //!
-//! Limits: the newest [`MOST`] of a process; traffic of topologies of one question with different orders is
-//! taken for that of the last.
+//! Limits: a process keeps the newest [`MOST`]. If topologies of one question had different permutations,
+//! their traffic is taken for that of the last one.
 
 use parking_lot::Mutex;
 use rw::store::Constructed;

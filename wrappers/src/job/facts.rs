@@ -30,7 +30,7 @@ pub struct Facts {
 }
 
 static FACTS: OnceLock<Facts> = OnceLock::new();
-/// The same for orders that the program asks this library for.
+/// The same for permutations that the program asks this library for.
 static ASKED: OnceLock<Facts> = OnceLock::new();
 
 /// The job has begun, in every process; `asked` is what the functions of rankweave.h do.

@@ -1,13 +1,15 @@
 //! A flush: the matrix so far goes into the store while the program runs.
 //!
-//! The spill files of a node always hold everything, so that nothing has to be done to them; a flush
-//! starts `rankweave recover --running`, which reads those of this job and writes into the store
-//! what they hold. A process of its own because a signal may come in the middle of anything: the
-//! handler makes system calls and nothing else. The command is started without copying this process
-//! (a copy would cost memory and disturb registered network buffers), is no child of the program
-//! (which would get SIGCHLD for it), and has no part in its standard streams. Until it has become the
-//! command it shares the program's memory, and no handler of the program may run in it: all signals
-//! are held back from before it is made until no handler is left in it.
+//! The spill files of a node always contain all counts, so that nothing has to be done to them. A flush
+//! starts `rankweave recover --running`, which reads those of this job and writes the matrix into the
+//! store. It is a process of its own because a signal may come in the middle of anything: the handler
+//! makes system calls and nothing else.
+//!
+//! The command is started without copying this process: a copy would cost memory and disturb registered
+//! network buffers. It is no child of the program, which would get SIGCHLD for it, and it has no part in
+//! the program's standard streams. Until it has become the command it shares the program's memory, and no
+//! handler of the program may run in it: all signals are held back from before it is made until it has
+//! no handler any more.
 
 use crate::mpi::library;
 use crate::spill;

@@ -1,5 +1,5 @@
 //! The launcher's variables that say the rank of the process (`OMPI_COMM_WORLD_RANK`, …), while the
-//! world is replaced: what reads them after MPI_Init finds the rank in the world it sees.
+//! world is replaced: a program that reads them after MPI_Init finds its rank in the world that it sees.
 //!
 //! Entries of `environ` are replaced by one store each, so that a thread that reads the environment
 //! meanwhile finds the old or the new string. At the end the old ones are put back: an MPI library that
@@ -7,7 +7,7 @@
 //! libraries and launchers read (`PMIX_RANK`) stay, and so does the rank on the node
 //! (`OMPI_COMM_WORLD_LOCAL_RANK`), by which programs choose a GPU.
 //!
-//! Limits: programs that copied the environment at their start (Python's `os.environ`) see the copy.
+//! Limit: programs that copied the environment at their start (Python's `os.environ`) see the copy.
 
 use libc::c_char;
 use parking_lot::Mutex;

@@ -1,13 +1,15 @@
-//! Watches what the program does with a communicator that really got new ranks: does it mix them with
-//! those of the one it was made from?
+//! Watches whether the program mixes the ranks of a reordered communicator with those of the communicator
+//! that it was made from.
 //!
 //! Nothing happens per message. When a constructor has given new ranks, every process keeps the tasks
-//! that tell right from wrong ([`Sets`]) and what its counters say; what they have more when the
-//! communicator is freed, or at the end of the job, is its statement. The statements go to rank 0 with
-//! the rows of the matrix, which judges them ([`rw::decide::mixed`]).
+//! that tell right use from wrong use ([`Sets`]) and the present counts of its messages. When the
+//! communicator is freed, or at the end of the job, the tasks that got messages since then are its
+//! statement. The statements go to rank 0 with the rows of the matrix, and rank 0 judges them
+//! ([`rw::decide::mixed`]).
 //!
-//! Limits: the first [`MOST`] communicators of a process; what is sent to its neighbours by collectives
-//! of the whole communicator does not count as right; the functions of rankweave.h are not watched.
+//! Limits: the first [`MOST`] communicators of a process are watched. Messages to a process's neighbours
+//! by collectives of the whole communicator do not count as right use. The functions of rankweave.h are
+//! not watched.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::record::communicators::{self, Leaving};

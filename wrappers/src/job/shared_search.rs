@@ -1,14 +1,14 @@
-//! The search for an order shared by several processes: the first process of each of a few nodes looks
-//! for the best node of every task with a seed of its own, the best answer wins, and then the first
-//! process of every node places its tasks in it.
+//! A search shared by several processes: the first process of each of a few nodes looks for the best node
+//! of every task, with a seed of its own. The best answer wins. Then the first process of every node
+//! places the tasks of that node inside it.
 //!
-//! Rank 0 hands out the work and collects the answers; everybody else waits for the order. The winner is
-//! the answer with the lowest cost, of equal ones the first: which process was faster does not enter. A
-//! process that has no answer (no memory, an internal error, out of time) says so, and its share is left
-//! out.
+//! Rank 0 hands out the work and collects the answers; all others wait for the permutation. The answer
+//! with the lowest cost wins, and of equal ones the first, so that the result does not depend on which
+//! process is faster. A process that has no answer (no memory, an internal error, out of time) says so,
+//! and its share is left out.
 //!
-//! Each process searches in [`bounded`](crate::sys::worker_thread) work, so that all of it takes no longer than the
-//! limit and some grace.
+//! Each process searches in a [worker thread](crate::sys::worker_thread), so that all of it takes no
+//! longer than the limit and some grace.
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;

@@ -1,5 +1,5 @@
-//! The spill file over the life of a job: begun when the plan is known, marked when the program
-//! exits without MPI_Finalize.
+//! The spill file during a job: made when it is known what the job does, marked when the program exits
+//! without MPI_Finalize, removed when the matrix is in the store.
 
 use crate::job::flush;
 use crate::job::plan::Plan;

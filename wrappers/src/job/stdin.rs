@@ -1,12 +1,13 @@
-//! The job's standard input, when the task that reads it is another process than the launcher feeds.
+//! The job's standard input, when the task that reads it is not the process that the launcher feeds.
 //!
-//! Launchers give it to their first process; where that one is not task 0 (`--fix none`), it is handed
-//! on. To a process of the same node as what it is, a file descriptor, in exchange for that process's
-//! own; to another node as bytes, by a thread of the first process over a TCP connection that the other
-//! one waits for. Neither can stop the job: what does not succeed within a few seconds leaves the input
-//! where it is, and rank 0 says so.
+//! Launchers give the input to their first process. Where that process is not task 0 (`--fix none`), the
+//! input is handed on. A process of the same node gets the file descriptor, in exchange for its own. A
+//! process of another node gets the bytes, over a TCP connection that it waits for; a thread of the first
+//! process sends them. Neither can stop the job: if handing on does not succeed within a few seconds, the
+//! input stays where it is, and rank 0 says so.
 //!
-//! Limits: seen by who reads after MPI_Init, and from another node it is a socket, not a file.
+//! Limits: only what is read after MPI_Init is handed on. On another node the input is a socket and not a
+//! file.
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;

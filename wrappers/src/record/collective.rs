@@ -9,7 +9,7 @@ use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
 use crate::record::expansion::{commutes, expand};
-use crate::record::persistent::{Plan, Step};
+use crate::record::persistent::{PersistentSends, PlannedSend};
 use crate::record::thread;
 use crate::record::{Counts, Types};
 use crate::sys::panic_barrier::guarded;
@@ -22,7 +22,7 @@ pub enum Out<'p> {
     /// Counted now; true for a nonblocking call.
     Now(bool),
     /// Planned: counted at every start of a persistent request.
-    Later(&'p mut Plan),
+    Later(&'p mut PersistentSends),
 }
 
 impl Out<'_> {
@@ -31,7 +31,7 @@ impl Out<'_> {
         match self {
             Out::Now(_) => block.add(Kind::Collective, task, bytes, messages),
             Out::Later(plan) => {
-                plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
+                plan.sends.push(PlannedSend { kind: Kind::Collective, task, bytes, messages });
             }
         }
     }

@@ -1,11 +1,13 @@
-//! Sums over counters while counts move from one to another: what collectives came to moves into the
-//! rows of the matrix when a communicator is freed, and a sum taken meanwhile by another thread would
-//! have it twice or not at all.
+//! Sums over counters that stay right while counts are moved between the counters.
 //!
-//! Who moves counts says so before and after; who sums looks again if somebody did. Nobody waits for a
-//! lock, and counting itself knows nothing of this.
+//! When a communicator is freed, the collective calls that were counted on it are expanded into
+//! messages and added to the rows of the matrix. A sum that another thread takes meanwhile would contain
+//! these messages twice or not at all.
 //!
-//! Limit: where counts move without a pause for very long, the last sum is taken as it is.
+//! A thread that moves counts announces it before and after. A thread that sums repeats the sum if counts
+//! were moved meanwhile. Nobody waits for a lock, and the threads that count are not affected.
+//!
+//! Limit: after [`TRIES`] attempts the last sum is taken as it is.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 

@@ -28,8 +28,9 @@ use libc::c_int;
 use rw::matrix::Kind;
 use std::sync::atomic::Ordering;
 
-/// A message of `count` elements of `datatype` from the caller to rank `dest` of `comm`; `None`,
-/// with nothing counted, unless all that is needed is at hand in this thread.
+/// Counts a message of `count` elements of `datatype` from the caller to rank `dest` of `comm`, and gives
+/// the communicator to use. `None`, with nothing counted, unless this thread used the same communicator
+/// and datatype last.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
@@ -62,7 +63,8 @@ pub unsafe fn send<A: Abi>(
     Some(A::Comm::from_bits(thread.effective.load(Ordering::Relaxed)))
 }
 
-/// The same for the first message on a communicator, to a rank of it, or of a datatype.
+/// Counts the same message where [`send`] does not: the first on a communicator, to a rank, or of a
+/// datatype.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
@@ -86,7 +88,7 @@ pub unsafe fn send_slow<A: Abi>(
     world::effective::<A>(comm)
 }
 
-/// [`send`], or [`send_slow`] where that cannot.
+/// Counts a message by [`send`], or by [`send_slow`] where that gives `None`.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.

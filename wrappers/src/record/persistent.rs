@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// One part of what a start sends.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub struct PlannedSend {
     pub kind: Kind,
     pub task: u32,
     pub bytes: u64,
@@ -27,17 +27,17 @@ pub struct Step {
 
 /// What one start of a request sends; for partitioned sends, one partition.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
-    pub steps: Vec<Step>,
+pub struct PersistentSends {
+    pub sends: Vec<PlannedSend>,
     /// True for a partitioned send: counted by MPI_Pready, not by MPI_Start.
     pub partitioned: bool,
 }
 
-static PLANS: Mutex<Option<HashMap<u64, Arc<Plan>>>> = Mutex::new(None);
+static PLANS: Mutex<Option<HashMap<u64, Arc<PersistentSends>>>> = Mutex::new(None);
 
 /// Plans one message per start.
 pub unsafe fn send<A: Abi>(
-    plan: &mut Plan,
+    plan: &mut PersistentSends,
     comm: A::Comm,
     dest: c_int,
     count: i64,
@@ -49,7 +49,7 @@ pub unsafe fn send<A: Abi>(
                 let task = communicator.task::<A>(dest as u32);
                 let size = datatypes::size::<A>(thread, datatype);
                 let bytes = (count.max(0) as u64).wrapping_mul(size);
-                plan.steps.push(Step { kind: Kind::PointToPoint, task, bytes, messages: 1 });
+                plan.sends.push(PlannedSend { kind: Kind::PointToPoint, task, bytes, messages: 1 });
             }
             Some(())
         })
@@ -61,8 +61,8 @@ pub unsafe fn send<A: Abi>(
 ///
 /// # Safety
 /// `request` is the output argument of a call that returned `code`.
-pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Plan) {
-    if code != 0 || plan.steps.is_empty() || request.is_null() || counters::tasks() == 0 {
+pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: PersistentSends) {
+    if code != 0 || plan.sends.is_empty() || request.is_null() || counters::tasks() == 0 {
         return;
     }
     // SAFETY: the call succeeded, so the request is set.
@@ -85,7 +85,7 @@ fn count(request: u64, times: u64, partitioned: bool) {
         let plan = PLANS.lock().as_ref()?.get(&request)?.clone();
         if plan.partitioned == partitioned {
             let block = counters::mine()?;
-            for step in &plan.steps {
+            for step in &plan.sends {
                 block.add(step.kind, step.task, step.bytes * times, step.messages * times);
             }
         }

@@ -14,7 +14,7 @@ use crate::record::communicators;
 use crate::record::counters;
 use crate::record::datatypes;
 use crate::record::expansion::{commutes, expand, sends};
-use crate::record::persistent::{Plan, Step};
+use crate::record::persistent::{PersistentSends, PlannedSend};
 use crate::record::thread::{self, Thread};
 use crate::spill::calls::CollectiveKey;
 use crate::sys::panic_barrier::guarded;
@@ -69,7 +69,7 @@ impl<A: Abi> Uniform<A> {
     }
 
     /// Plans the call of a persistent request. Returns the communicator to use.
-    pub fn later(&self, plan: &mut Plan) -> A::Comm {
+    pub fn later(&self, plan: &mut PersistentSends) -> A::Comm {
         self.record(Out::Later(plan))
     }
 
@@ -102,7 +102,12 @@ impl<A: Abi> Uniform<A> {
             match out {
                 Out::Later(plan) => {
                     expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                        plan.steps.push(Step { kind: Kind::Collective, task, bytes, messages });
+                        plan.sends.push(PlannedSend {
+                            kind: Kind::Collective,
+                            task,
+                            bytes,
+                            messages,
+                        });
                     });
                 }
                 Out::Now(nonblocking) => {

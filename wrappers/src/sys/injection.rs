@@ -1,23 +1,25 @@
 //! Trouble made on purpose, for tests of what happens then: `RANKWEAVE_INJECT`.
 //!
-//! A list of words, each the name of a trouble, or `leader-` and its name: the first kind happens in
-//! the process of rank 0, the other in the others that search or place. These can only have an order given
-//! up, which must leave the job as the launcher started it; none acts anywhere else, so that a value left
-//! behind in a job script costs an order and not the job. One more word, `unasked`, is no trouble: rank 0
-//! forgets where the processes said they are and asks, as in jobs of thousands, where none says so unasked.
+//! The value is a list of words. A word is the name of a trouble, which happens in the process of rank 0,
+//! or `leader-` and that name: then it happens in the other processes that search or place. All that such
+//! a trouble can cause is that no permutation is found, which must leave the job as the launcher started
+//! it. A value that was left in a job script costs a permutation and not the job.
+//!
+//! The word `unasked` is no trouble: rank 0 forgets where the processes said they are and asks again, as
+//! in jobs of thousands of processes, where nobody says so without being asked.
 
 use std::sync::OnceLock;
 
-/// What can be made to happen while an order is searched for.
+/// What can be made to happen during a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// It goes on well beyond its time limit.
+    /// The search goes on well beyond its time limit.
     Stall,
-    /// A mistake of ours.
+    /// The search panics.
     Panic,
-    /// It ends without an answer.
+    /// The search ends without an answer.
     Death,
-    /// There is too little memory.
+    /// The process has too little memory.
     Memory,
 }
 

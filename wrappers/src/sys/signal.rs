@@ -1,8 +1,8 @@
-//! Signals that a call of this library's may raise in the program's thread, kept from the program.
+//! Signals that a call of this library may raise in the program's thread, kept from the program.
 //!
-//! A write to a closed pipe raises SIGPIPE, one beyond RLIMIT_FSIZE raises SIGXFSZ, and both end a
-//! program that does not expect them. The signal is held back in this thread only, so that other
-//! threads of the program keep theirs.
+//! A write to a closed pipe raises SIGPIPE, and a write beyond RLIMIT_FSIZE raises SIGXFSZ. Both end a
+//! program that does not expect them. The signal is held back in this thread only, so that other threads
+//! of the program keep theirs.
 
 /// Runs `call` such that `signal`, which the kernel sends to the thread that causes it, is an error
 /// in the call and nothing else: it is held back, taken off if it was raised meanwhile, and let

@@ -1,11 +1,11 @@
-//! Work that must not cost the job anything but time, and of that not more than allowed.
+//! Work in a thread of its own, within a time limit: whatever goes wrong costs the job that time at most.
 //!
-//! It runs in a thread of its own, which makes no MPI call and sees no signal, while the caller sleeps:
-//! if it panics, ends without an answer or takes too long, the caller goes on without it. A thread that
-//! takes too long is left to end by itself; the budget it was given makes it do so soon.
+//! The thread makes no MPI call and sees no signal. The caller sleeps meanwhile. If the work panics, ends
+//! without an answer or takes too long, the caller goes on without it. A thread that takes too long is
+//! left to end by itself; the time limit that its work was given makes it do so soon.
 //!
-//! Limit: an allocation that fails ends the process (Rust's standard library aborts), so that whoever
-//! needs much memory asks [`memory::has_room`](crate::sys::memory::has_room) first.
+//! Limit: an allocation that fails ends the process (Rust's standard library aborts). Work that needs much
+//! memory asks [`memory::has_room`](crate::sys::memory::has_room) first.
 
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};

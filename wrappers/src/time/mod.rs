@@ -1,15 +1,16 @@
 //! Time in MPI: how long the process was in calls that move data or wait for others.
 //!
-//! `all`: the slots of these calls point to [`thunk`]s from the start to the end. `sampled`: so does a
-//! program that calls seldom ([`watch`]); of others calls are timed only while a window is open, which a
-//! thread beside the program opens and closes ([`sampler`]), and between windows a call is the jump that
-//! it ever was. The calls of all threads are added up.
+//! With the setting `all`, every such call is timed from the start of the job to its end. With `sampled`,
+//! the same happens in a program that calls seldom ([`windows`]). In a program that calls often, calls are
+//! timed only while a window is open. A thread beside the program opens and closes windows
+//! ([`sampler`]); between windows an entry point is one jump, as if nothing were timed. The times of all
+//! threads are added up.
 //!
 //! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
 //! without a lock, so that a process may be forked at any moment; the child has no such thread.
 //!
-//! Limits: time of calls that run when it begins, of file operations, and of functions that do not wait
-//! for anybody (MPI_Comm_rank, MPI_Pack) is not in it.
+//! Limits: the time does not contain calls that are under way when timing begins, file operations, and
+//! functions that do not wait for anybody (MPI_Comm_rank, MPI_Pack).
 
 mod sampler;
 mod windows;

@@ -1,13 +1,13 @@
-//! When to look: windows in which calls are timed, and what the time in them stands for.
+//! When windows are open, and how the time in them is scaled to the whole run.
 //!
-//! Time goes in cycles: a gap of random length, then a window. The time of the calls that begin in a
-//! window, whenever they end, stands for that of the whole cycle, in proportion to the lengths as they
-//! really were. A gap is not decided by anything that happens in it, so that every moment is as likely
-//! to be in a window as its weight says, whatever rhythm the program has.
+//! Time is divided into cycles: a gap of random length, then a window. The time of the calls that begin in
+//! a window, whenever they end, stands for the whole cycle, in proportion to the measured lengths of both.
+//! The length of a gap does not depend on what happens in it, so that every moment is as likely to be in
+//! a window as its weight says, whatever rhythm the program has.
 //!
-//! What timing costs depends on the number of calls. A program that calls seldom is watched all the time
-//! (no gaps: nothing is estimated then); for others windows are made so short that the calls in them
-//! stay within an allowance per second.
+//! What timing costs depends on the number of calls. A program that calls seldom is watched all the time:
+//! there are no gaps, and nothing is estimated. For other programs windows are so short that the calls in
+//! them stay within an allowance per second.
 
 /// Longest and first length of a cycle, in seconds.
 const CYCLE: (f64, f64) = (0.5, 0.02);

@@ -1,15 +1,16 @@
-//! When calls are timed in mode `sampled`.
+//! Whether all calls are timed or some of them, with the setting `sampled`.
 //!
-//! At first always: the slots point to the thunks, and nobody watches. Calls are let through in batches;
-//! whoever finishes one asks the clock whether the program calls seldom enough that timing all of it
-//! costs less than [`SHARE`] of the time. Most programs do, and never get further: all their calls are
-//! timed, and there is no thread.
+//! At first all calls are timed, and no thread runs beside the program. Calls are allowed in batches. The
+//! thread that makes the last call of a batch looks at the clock: if the program calls so seldom that
+//! timing all of it costs less than [`SHARE`] of its time, the next batch is allowed. Most programs never
+//! get further.
 //!
-//! The first batch that comes too fast ends this. A thread is started beside the program, which opens
-//! and closes windows ([`sampler`](super::sampler)) from then on and sleeps between. When the calls of a
-//! window reach what was allowed for it, the calling thread itself points the slots back and wakes it.
+//! The first batch that is used up too fast ends this. A thread is started beside the program, which
+//! opens and closes windows ([`sampler`](super::sampler)) from then on and sleeps between them. When the
+//! calls of a window reach the number that was allowed, the calling thread itself points the slots back
+//! and wakes the other one.
 //!
-//! Limit: a thread that cannot be had means that nothing is measured.
+//! Limit: if the thread cannot be started, nothing is measured.
 
 use super::sampler::{Sampler, Seen};
 use super::{COUNTERS, WINDOW, close, now, point_back, point_to_thunks};

@@ -4,7 +4,7 @@ use crate::comm::world;
 use crate::entry::next::Argument;
 use crate::mpi::abi::{Abi, Kind};
 use crate::mpi::library;
-use crate::record::persistent::{self, Plan};
+use crate::record::persistent::{self, PersistentSends};
 use libc::{c_int, c_void};
 use std::sync::OnceLock;
 
@@ -149,7 +149,7 @@ pub unsafe fn code(ierror: Argument) -> c_int {
 ///
 /// # Safety
 /// `ierror` and `request_argument` are those of a call that has returned.
-pub unsafe fn keep<A: Abi>(ierror: Argument, request_argument: Argument, plan: Plan) {
+pub unsafe fn keep<A: Abi>(ierror: Argument, request_argument: Argument, plan: PersistentSends) {
     // SAFETY: by contract.
     unsafe {
         let made = request::<A>(request_argument);

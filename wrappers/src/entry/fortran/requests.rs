@@ -3,7 +3,7 @@
 use super::arguments::{self, comm, datatype, effective, int, request};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
-use crate::record::persistent::{self, Plan};
+use crate::record::persistent::{self, PersistentSends};
 
 /// `MPI_Start`
 pub unsafe extern "C-unwind" fn start<A: Abi, const B: usize>(started: Argument, ierror: Argument) {
@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn psend_init<A: Abi, const B: usize>(
 ) {
     // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
-        let mut plan = Plan { partitioned: true, ..Plan::default() };
+        let mut plan = PersistentSends { partitioned: true, ..PersistentSends::default() };
         let elements = *count.cast::<i64>();
         persistent::send::<A>(&mut plan, comm::<A>(on), int(dest), elements, datatype::<A>(of));
         let on = effective::<A>(on);
