@@ -1,7 +1,7 @@
 """Compares what the library believes about each MPI with that MPI's own mpi.h.
 
-Constants and widths of handles come from wrappers/src/mpi/abi.rs, prototypes from
-wrappers/prototypes.tsv. A C program is made that says each of them to the compiler:
+Constants and widths of handles come from wrappers/handles.tsv, prototypes from wrappers/prototypes.tsv: the
+library is generated from both. A C program is made that says each of them to the compiler:
 `_Static_assert` for numbers and types, comparisons at run time for addresses of predefined handles.
 It is compiled with the compiler wrapper of the MPI and run without a launcher.
 """
@@ -12,27 +12,10 @@ import subprocess
 
 from driver import stacks
 
-ABI_OF = {"openmpi4": "OpenMpi", "openmpi5": "OpenMpi", "mpich4": "Mpich", "mpich5": "Mpich",
-          "mpich5abi": "Standard"}
-
-# Constants of abi.rs and their names in C.
-CONSTANTS = {
-    "PROC_NULL": "MPI_PROC_NULL", "ROOT": "MPI_ROOT", "UNDEFINED": "MPI_UNDEFINED",
-    "COMM_TYPE_SHARED": "MPI_COMM_TYPE_SHARED", "COMBINER_NAMED": "MPI_COMBINER_NAMED",
-    "ERR_OTHER": "MPI_ERR_OTHER",
-}
-# Functions of abi.rs that give a predefined handle.
-HANDLES = {
-    "comm_world": "MPI_COMM_WORLD", "comm_self": "MPI_COMM_SELF", "comm_null": "MPI_COMM_NULL",
-    "byte": "MPI_BYTE", "datatype_null": "MPI_DATATYPE_NULL", "uint64": "MPI_UINT64_T",
-    "op_max": "MPI_MAX", "op_null": "MPI_OP_NULL", "info_null": "MPI_INFO_NULL", "errors_return": "MPI_ERRORS_RETURN",
-    "request_null": "MPI_REQUEST_NULL", "op_no_op": "MPI_NO_OP",
-    "unweighted": "MPI_UNWEIGHTED", "weights_empty": "MPI_WEIGHTS_EMPTY",
-}
-TYPES = {"Comm": "MPI_Comm", "Datatype": "MPI_Datatype", "Request": "MPI_Request", "Win": "MPI_Win",
-         "Op": "MPI_Op", "Info": "MPI_Info", "Group": "MPI_Group", "Errhandler": "MPI_Errhandler",
-         "Message": "MPI_Message"}
-WIDTHS = {"PointerHandle": 8, "IntHandle": 4}
+# The column of handles.tsv that is for a stack.
+COLUMNS = {"openmpi4": "Open MPI", "openmpi5": "Open MPI", "mpich4": "MPICH", "mpich5": "MPICH",
+           "mpich5abi": "standard ABI"}
+WIDTHS = {"pointer": 8, "int": 4}
 
 # Result types other than int.
 RESULTS = {"MPI_Wtime": "double", "MPI_Wtick": "double", "MPI_Aint_add": "MPI_Aint",
@@ -47,35 +30,25 @@ DEVIATIONS = {
 
 # Least number of functions that must have been compared: all of MPI 3.1 but those of MPI_T.
 LEAST = 350
-LEAST_CONSTANTS = 16
+LEAST_CONSTANTS = 22
 
 
-def abi_facts(name):
-    """What abi.rs says of one ABI: constants, handles, types, kinds of topology."""
-    text = open(os.path.join(stacks.ROOT, "wrappers", "src", "mpi", "abi.rs"), encoding="utf-8").read()
-    block = text[text.index(f"impl Abi for {name} {{"):]
-    block = block[:block.index("\n}\n")]
+def table():
+    """The rows of handles.tsv: kind, type, name in Rust, name in C, and the values by family."""
+    path = os.path.join(stacks.ROOT, "wrappers", "handles.tsv")
+    for line in open(path, encoding="utf-8"):
+        if not line.startswith("#") and line.strip():
+            kind, rust_type, name, in_c, *values = line.rstrip("\n").split("\t")
+            yield kind, rust_type, name, in_c, dict(zip(("Open MPI", "MPICH", "standard ABI"), values))
 
-    def number(value):
-        value = value.strip().replace("_", "")
-        return -1 if value == "usize::MAX" else int(value, 0)
 
-    constants = {k: number(v) for k, v in
-                 re.findall(r"const (\w+): (?:c_int|usize) = ([-\w:]+);", block)}
-    types = dict(re.findall(r"type (\w+) = (\w+);", block))
-    handles = {}
-    for function, body in re.findall(r"fn (\w+)\(\) -> [\w:]+ \{\s*(.*?)\s*\}", block, re.S):
-        symbol = re.search(r'c"(\w+)"', body)
-        value = re.search(r"(0x[0-9a-fA-F_]+|^[0-9]+$)", body)
-        if function == "comm_world" and name == "OpenMpi":
-            handles[function] = ("symbol", "ompi_mpi_comm_world")
-        elif symbol:
-            kind = "variable" if body.startswith("pointer(") else "symbol"
-            handles[function] = (kind, symbol.group(1))
-        elif value:
-            handles[function] = ("number", number(value.group(1)))
-    kinds = re.search(r"topology_kind\(status, (\d+), (\d+), (\d+)\)", block)
-    return constants, types, handles, [int(n) for n in kinds.groups()]
+def address(value):
+    """A value of handles.tsv as an expression in C, and the symbol that it needs."""
+    if value[0] in "&*":
+        symbol = value[1:]
+        form = "(uintptr_t)&symbol_{}" if value[0] == "&" else "*(uintptr_t *)(void *)&symbol_{}"
+        return form.format(symbol), symbol
+    return f"(uintptr_t){value}", None
 
 
 def prototypes():
@@ -109,25 +82,33 @@ def result_type(name):
 
 def program(stack, work):
     """The text of the C program, and how many prototypes it compares."""
-    constants, types, handles, kinds = abi_facts(ABI_OF[stack.name])
+    family = COLUMNS[stack.name]
+    known = declared(stack, work)
     out = ["#include <mpi.h>", "#include <stdint.h>", "#include <stdio.h>", ""]
     check = out.append
-    for name, rust in types.items():
-        check(f'_Static_assert(sizeof({TYPES[name]}) == {WIDTHS[rust]}, "width of {TYPES[name]}");')
-    for name, value in constants.items():
-        if name not in ("IN_PLACE", "FORTRAN_WORLD"):  # an address, and a matter of Fortran
-            check(f'_Static_assert({CONSTANTS[name]} == {value}, "{CONSTANTS[name]}");')
-    for c, value in zip(("MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH"), kinds):
-        check(f'_Static_assert({c} == {value}, "{c}");')
+    narrow = set()
+    addresses = []
+    constants = 0
+    for kind, rust_type, name, in_c, values in table():
+        value = values[family]
+        if in_c == "-" or kind == "type" and in_c == "MPI_Session" and "MPI_Session_init" not in known:
+            continue
+        constants += kind != "type"
+        if kind == "type":
+            check(f'_Static_assert(sizeof({in_c}) == {WIDTHS[value]}, "width of {in_c}");')
+            narrow |= {name} if value == "int" else set()
+        elif kind == "number" and rust_type == "c_int":
+            check(f'_Static_assert({in_c} == {value}, "{in_c}");')
+        else:
+            addresses.append((in_c, *address(value), rust_type in narrow))
     # Buffers of the library that hold an MPI_Status and a description of the MPI.
     check('_Static_assert(sizeof(MPI_Status) <= 128, "MPI_Status");')
     check('_Static_assert(MPI_MAX_LIBRARY_VERSION_STRING <= 16384, "version");')
     integers = {"MPI_Aint": 8, "MPI_Count": 8, "MPI_Offset": 8}
-    if ABI_OF[stack.name] != "Standard":  # which leaves Fortran to a library of its own
+    if family != "standard ABI":  # which leaves Fortran to a library of its own
         integers["MPI_Fint"] = 4
     for name, width in integers.items():
         check(f'_Static_assert(sizeof({name}) == {width}, "width of {name}");')
-    known = declared(stack, work)
     compared = 0
     for name, parameters, version in prototypes():
         if name not in known or version.startswith("removed"):
@@ -137,30 +118,22 @@ def program(stack, work):
         check(f"#undef {name}")
         check(f'_Static_assert(__builtin_types_compatible_p(__typeof__(&{name}), '
               f'{result_type(name)} (*)({deviation or parameters})), "prototype of {name}");')
-    symbols = sorted({value for kind, value in handles.values() if kind != "number"})
-    for symbol in symbols:
+    for symbol in sorted({symbol for _, _, symbol, _ in addresses if symbol}):
         # mpi.h declares them with types of its own; only the addresses matter.
         check(f'extern char symbol_{symbol} __asm__("{symbol}");')
     check("int main(void) {")
     check("    int bad = 0;")
-    for function, (kind, value) in handles.items():
-        wanted = {"symbol": lambda: f"(uintptr_t)&symbol_{value}",
-                  "variable": lambda: f"*(uintptr_t *)(void *)&symbol_{value}",
-                  "number": lambda: f"(uintptr_t){value:#x}"}[kind]()
-        got = f"(uintptr_t){HANDLES[function]}"
-        if types["Comm"] == "IntHandle" and "weight" not in function:
-            got = f"(uintptr_t)(uint32_t){HANDLES[function]}"
-        check(f'    if ({got} != {wanted}) {{ bad++; printf("FAIL {HANDLES[function]}\\n"); }}')
-    check(f'    if ((intptr_t)MPI_IN_PLACE != {constants["IN_PLACE"]}) '
-          '{ bad++; printf("FAIL MPI_IN_PLACE\\n"); }')
+    for in_c, wanted, _, is_int in addresses:
+        got = f"(uintptr_t)(uint32_t){in_c}" if is_int else f"(uintptr_t){in_c}"
+        check(f'    if ({got} != {wanted}) {{ bad++; printf("FAIL {in_c}\\n"); }}')
     check('    if (!bad) printf("ok\\n");')
     check("    return bad != 0;")
     check("}")
-    return "\n".join(out) + "\n", compared, len(constants) + len(handles) + len(kinds)
+    return "\n".join(out) + "\n", compared, constants
 
 
 def compare(results, stack, work):
-    if stack.name not in ABI_OF:
+    if stack.name not in COLUMNS:
         return
     name = f"{stack.name} mpi.h agrees with the library"
     try:
@@ -186,5 +159,5 @@ def compare(results, stack, work):
             problems.append(f"{ran.out.strip()} {ran.err.strip()[:300]}")
     results.add(name, problems)
     if not problems:
-        print(f"{stack.name}: {compared} prototypes, {constants} constants and 12 widths agree with "
+        print(f"{stack.name}: {compared} prototypes, {constants} constants and the widths of handles agree with "
               "mpi.h", flush=True)

@@ -11,11 +11,11 @@ type Copied<H> =
 /// `create` calls MPI with the addresses of both callbacks and where the keyval goes.
 pub fn keyval<H>(
     deleted: Deleted<H>,
-    create: impl FnOnce(usize, usize, *mut c_int) -> c_int,
+    create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,
 ) -> Option<c_int> {
     let mut keyval = -1;
     let copied: Copied<H> = never_copied::<H>;
-    (create(copied as usize, deleted as usize, &raw mut keyval) == 0).then_some(keyval)
+    (create(copied as *mut c_void, deleted as *mut c_void, &raw mut keyval) == 0).then_some(keyval)
 }
 
 /// A copy callback that never copies: duplicates start without our attribute.

@@ -65,11 +65,6 @@ pub fn symbol(name: &CStr) -> usize {
     get().map_or(0, |library| lookup(library, name))
 }
 
-/// Address of a data object of the MPI library; the same as [`symbol`].
-pub fn object(name: &CStr) -> usize {
-    symbol(name)
-}
-
 /// Address of the next definition of `name` after this library in the search order: another tool's
 /// wrapper, where one is stacked below.
 pub fn next_symbol(name: &CStr) -> usize {

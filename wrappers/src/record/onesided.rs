@@ -147,7 +147,7 @@ pub unsafe fn get_accumulate<A: Abi>(
     result_datatype: A::Datatype,
     op: A::Op,
 ) {
-    if op.bits() != A::op_no_op() {
+    if op != A::op_no_op() {
         sent::<A>(win, rank, bytes::<A>(count, datatype));
     }
     fetched::<A>(win, rank, bytes::<A>(result_count, result_datatype));

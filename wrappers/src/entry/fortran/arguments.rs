@@ -2,7 +2,7 @@
 
 use crate::comm::world;
 use crate::entry::next::Argument;
-use crate::mpi::abi::{Abi, Kind};
+use crate::mpi::abi::Abi;
 use crate::mpi::library;
 use crate::record::persistent::{self, PersistentSends};
 use libc::{c_int, c_void};
@@ -26,7 +26,7 @@ pub unsafe fn int(argument: Argument) -> c_int {
 pub unsafe fn comm<A: Abi>(argument: Argument) -> A::Comm {
     // SAFETY: by contract.
     let fortran = unsafe { int(argument) };
-    if fortran == A::FORTRAN_WORLD { A::comm_world() } else { A::from_fortran(Kind::Comm, fortran) }
+    if fortran == A::FORTRAN_WORLD { A::comm_world() } else { A::comm_from_fortran(fortran) }
 }
 
 /// A datatype.
@@ -35,7 +35,7 @@ pub unsafe fn comm<A: Abi>(argument: Argument) -> A::Comm {
 /// As [`int`].
 pub unsafe fn datatype<A: Abi>(argument: Argument) -> A::Datatype {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Type, unsafe { int(argument) })
+    A::type_from_fortran(unsafe { int(argument) })
 }
 
 /// A reduction operation.
@@ -44,7 +44,7 @@ pub unsafe fn datatype<A: Abi>(argument: Argument) -> A::Datatype {
 /// As [`int`].
 pub unsafe fn op<A: Abi>(argument: Argument) -> A::Op {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Op, unsafe { int(argument) })
+    A::op_from_fortran(unsafe { int(argument) })
 }
 
 /// A window.
@@ -53,7 +53,7 @@ pub unsafe fn op<A: Abi>(argument: Argument) -> A::Op {
 /// As [`int`].
 pub unsafe fn win<A: Abi>(argument: Argument) -> A::Win {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Win, unsafe { int(argument) })
+    A::win_from_fortran(unsafe { int(argument) })
 }
 
 /// A request.
@@ -62,7 +62,7 @@ pub unsafe fn win<A: Abi>(argument: Argument) -> A::Win {
 /// As [`int`].
 pub unsafe fn request<A: Abi>(argument: Argument) -> A::Request {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Request, unsafe { int(argument) })
+    A::request_from_fortran(unsafe { int(argument) })
 }
 
 /// A group.
@@ -71,7 +71,7 @@ pub unsafe fn request<A: Abi>(argument: Argument) -> A::Request {
 /// As [`int`].
 pub unsafe fn group<A: Abi>(argument: Argument) -> A::Group {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Group, unsafe { int(argument) })
+    A::group_from_fortran(unsafe { int(argument) })
 }
 
 /// A session.
@@ -80,7 +80,7 @@ pub unsafe fn group<A: Abi>(argument: Argument) -> A::Group {
 /// As [`int`].
 pub unsafe fn session<A: Abi>(argument: Argument) -> A::Session {
     // SAFETY: by contract, the address of an INTEGER.
-    A::from_fortran(Kind::Session, unsafe { int(argument) })
+    A::session_from_fortran(unsafe { int(argument) })
 }
 
 /// An array of datatypes.
@@ -90,7 +90,7 @@ pub struct Types(pub *const c_int);
 impl<A: Abi> crate::record::Types<A> for Types {
     unsafe fn at(self, i: u32) -> A::Datatype {
         // SAFETY: by contract.
-        A::from_fortran(Kind::Type, unsafe { *self.0.add(i as usize) })
+        A::type_from_fortran(unsafe { *self.0.add(i as usize) })
     }
 }
 

@@ -48,7 +48,7 @@ fn sentinels() -> Option<&'static Sentinels> {
 /// The C handle of an info object.
 unsafe fn info<A: Abi>(argument: Argument) -> A::Info {
     // SAFETY: an integer of the program.
-    A::from_fortran(crate::mpi::abi::Kind::Info, unsafe { int(argument) })
+    A::info_from_fortran(unsafe { int(argument) })
 }
 
 fn array(argument: Argument) -> *const c_int {

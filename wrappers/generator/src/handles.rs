@@ -1,0 +1,220 @@
+//! `handles.tsv`: what each binary interface of MPI fixes; and the implementations of the trait `Abi`.
+
+use crate::HEAD;
+use std::fmt::Write;
+
+/// The interfaces in the order of the columns: the name of the type, and what it is.
+const FAMILIES: [(&str, &str); 3] = [
+    ("OpenMpi", "Open MPI: handles point at objects of libmpi, found by their symbols."),
+    (
+        "Mpich",
+        "MPICH, MVAPICH, Intel MPI, Cray MPICH: handles are ints with the kind in the upper bits.",
+    ),
+    ("Standard", "The ABI that MPI-5.0 standardises (libmpi_abi)."),
+];
+
+/// What a row says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Type,
+    Number,
+    Address,
+    Handle,
+    ToC,
+    ToFortran,
+}
+
+const KINDS: [(&str, Kind); 6] = [
+    ("type", Kind::Type),
+    ("number", Kind::Number),
+    ("address", Kind::Address),
+    ("handle", Kind::Handle),
+    ("to_c", Kind::ToC),
+    ("to_fortran", Kind::ToFortran),
+];
+
+/// One row.
+#[derive(Debug)]
+struct Row<'a> {
+    kind: Kind,
+    rust_type: &'a str,
+    name: &'a str,
+    values: [&'a str; 3],
+    /// Where it stands.
+    line: usize,
+}
+
+/// `handles.rs`: one type with an implementation of `Abi` for each family.
+///
+/// # Errors
+/// If a row is not as the head of the table says; with the line.
+pub fn file(table: &str) -> Result<String, String> {
+    let rows = parse(table)?;
+    let mut text = String::from(HEAD);
+    for (column, (family, what)) in FAMILIES.into_iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "/// {what}\n#[derive(Debug, Clone, Copy)]\npub struct {family};\n\nimpl Abi for {family} {{"
+        );
+        for row in &rows {
+            let item = row.item(column, &rows).map_err(|e| {
+                format!(
+                    "wrappers/handles.tsv:{}: {e}; the head of the file says what can stand here",
+                    row.line
+                )
+            })?;
+            let _ = writeln!(text, "    {item}");
+        }
+        text.push_str("}\n\n");
+    }
+    Ok(text)
+}
+
+fn parse(table: &str) -> Result<Vec<Row<'_>>, String> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (number, line) in table.lines().enumerate() {
+        if line.starts_with('#') || line.trim().is_empty() {
+            continue;
+        }
+        let fail = |what: &str| format!("wrappers/handles.tsv:{}: {what}", number + 1);
+        let fields: Vec<&str> = line.split('\t').collect();
+        let &[kind, rust_type, name, _, open_mpi, mpich, standard] = fields.as_slice() else {
+            return Err(fail("seven fields with tabs between them are expected"));
+        };
+        let known = KINDS.iter().find(|(spelled, _)| *spelled == kind);
+        let Some(&(_, kind)) = known else {
+            let all = KINDS.map(|(spelled, _)| spelled).join(", ");
+            return Err(fail(&format!("no kind {kind}; write one of {all}")));
+        };
+        if rows.iter().any(|row| row.name == name && row.kind == kind) {
+            return Err(fail(&format!("{name} stands here twice; remove one of the lines")));
+        }
+        let values = [open_mpi, mpich, standard];
+        rows.push(Row { kind, rust_type, name, values, line: number + 1 });
+    }
+    Ok(rows)
+}
+
+impl Row<'_> {
+    /// The item of the implementation for the family of this column.
+    fn item(&self, column: usize, rows: &[Row]) -> Result<String, String> {
+        let (name, value) = (self.name, self.values[column]);
+        let handle = || {
+            let of = |row: &&Row| row.kind == Kind::Type && row.name == self.rust_type;
+            rows.iter().find(of).map_or_else(
+                || Err(format!("no row of kind type is named {}", self.rust_type)),
+                |row| row.handle(column),
+            )
+        };
+        Ok(match self.kind {
+            Kind::Type => format!("type {name} = {};", self.handle(column)?),
+            Kind::Number if self.rust_type == "bool" => format!("const {name}: bool = {value};"),
+            Kind::Number if self.rust_type == "usize" => {
+                format!("const {name}: usize = {}_isize as usize;", number(value)?)
+            }
+            Kind::Number => format!("const {name}: {} = {};", self.rust_type, number(value)?),
+            Kind::Address => {
+                let value = match value.strip_prefix('*') {
+                    Some(symbol) => format!("pointer(c\"{symbol}\")"),
+                    None => format!("{}_isize as usize", number(value)?),
+                };
+                format!("fn {name}() -> usize {{ {value} }}")
+            }
+            Kind::Handle => {
+                let value = match value.strip_prefix('&') {
+                    // Needed at every call, so the library keeps its address.
+                    Some("ompi_mpi_comm_world") => "library::open_mpi_world()".to_string(),
+                    Some(symbol) => format!("library::symbol(c\"{symbol}\")"),
+                    None => number(value)?.to_string(),
+                };
+                let handle = handle()?;
+                format!("#[inline(always)]\n    fn {name}() -> {handle} {{ {handle}({value}) }}")
+            }
+            Kind::ToC if value == "=" => {
+                let handle = handle()?;
+                format!("fn {name}(number: c_int) -> {handle} {{ {handle}(number) }}")
+            }
+            Kind::ToC => format!(
+                "fn {name}(number: c_int) -> {0} {{ {1} {0}(FUNCTION.to_c(number).unwrap_or({2})) }}",
+                handle()?,
+                conversion(value),
+                if value.ends_with('?') { "number as usize" } else { "0" }
+            ),
+            Kind::ToFortran if value == "=" => {
+                format!("fn {name}(handle: {}) -> c_int {{ handle.0 }}", handle()?)
+            }
+            Kind::ToFortran => format!(
+                "fn {name}(handle: {}) -> c_int {{ {} FUNCTION.to_fortran(handle.0).unwrap_or({}) }}",
+                handle()?,
+                conversion(value),
+                if value.ends_with('?') { "handle.0 as c_int" } else { "0" }
+            ),
+        })
+    }
+
+    /// The Rust type of the handles that a row of kind type names.
+    fn handle(&self, column: usize) -> Result<&'static str, String> {
+        match self.values[column] {
+            "pointer" => Ok("PointerHandle"),
+            "int" => Ok("IntHandle"),
+            other => Err(format!("`{other}` is neither pointer nor int")),
+        }
+    }
+}
+
+/// The declaration of the function that converts a handle.
+fn conversion(value: &str) -> String {
+    let name = value.trim_end_matches('?');
+    format!("static FUNCTION: Conversion = Conversion::new(c\"{name}\");")
+}
+
+/// A number, decimal or hexadecimal, as it is.
+fn number(value: &str) -> Result<&str, String> {
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let parsed = match digits.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    parsed.map(|_| value).map_err(|_| format!("`{value}` is no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_becomes_an_item() {
+        let table = "type\tComm\tComm\tMPI_Comm\tpointer\tint\tpointer\n\
+                     number\tc_int\tROOT\tMPI_ROOT\t-4\t-3\t-4\n\
+                     address\tusize\tnothing\t-\t-1\t*NOTHING\t2\n\
+                     handle\tComm\tworld\t-\t&world\t0x44\t0x101\n\
+                     to_c\tComm\tcomm\t-\tf2c\t=\tfromint?\n";
+        let text = file(table).unwrap();
+        for item in [
+            "type Comm = IntHandle;",
+            "const ROOT: c_int = -3;",
+            "fn nothing() -> usize { -1_isize as usize }",
+            "fn nothing() -> usize { pointer(c\"NOTHING\") }",
+            "fn world() -> PointerHandle { PointerHandle(library::symbol(c\"world\")) }",
+            "fn world() -> IntHandle { IntHandle(0x44) }",
+            "fn comm(number: c_int) -> IntHandle { IntHandle(number) }",
+            "unwrap_or(number as usize)",
+        ] {
+            assert!(text.contains(item), "{item}\n{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (table, what) in [
+            ("type\tComm", ":1: seven fields"),
+            ("# x\nkind\tComm\tComm\t-\tint\tint\tint", ":2: no kind kind"),
+            ("type\tComm\tComm\t-\tint\tint\tlong", ":1: `long` is neither"),
+            ("number\tc_int\tROOT\t-\tx\t1\t1", ":1: `x` is no number"),
+            ("handle\tComm\tworld\t-\t1\t1\t1", "no row of kind type is named Comm"),
+        ] {
+            let error = file(table).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}
