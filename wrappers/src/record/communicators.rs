@@ -208,6 +208,9 @@ fn find<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
     known.or_else(|| add::<A>(comm))
 }
 
+/// Makes the entry of a communicator; `None` if it is no valid one, or is being freed.
+#[cold]
+#[inline(never)]
 fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
     if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&comm.bits()) {
         return None;
