@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -34,6 +35,8 @@ def sources():
 
 
 SOURCES = sources()
+# One thread at a time compiles a program for an MPI.
+LOCKS = {}
 
 
 def source(name):
@@ -169,7 +172,12 @@ class Stack:
         return os.path.join(TARGET, "mpi-tests", self.name, name + suffix)
 
     def build(self, source):
-        """Compiles a test program if it is older than its sources; returns an error or None."""
+        """Compiles a test program if it is older than its sources; returns an error or None. Several
+        threads may ask for the same one."""
+        with LOCKS.setdefault((self.name, source), threading.Lock()):
+            return self.compile(source)
+
+    def compile(self, source):
         path, target = SOURCES[source], self.program(source)
         included = [os.path.join(INCLUDE, name) for name in os.listdir(INCLUDE)]
         newest = max(map(os.path.getmtime, [path, *included]))
@@ -394,8 +402,10 @@ def abi_header(prefix):
     folder = os.path.join(TARGET, "mpi-tests", "impiabi", "include")
     os.makedirs(folder, exist_ok=True)
     link = os.path.join(folder, "mpi.h")
-    if not os.path.exists(link):
+    try:
         os.symlink(os.path.join(prefix, "include", "mpi_abi.h"), link)
+    except FileExistsError:
+        pass
     return folder
 
 

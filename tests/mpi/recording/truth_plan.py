@@ -20,14 +20,11 @@ class Plan:
         self.sizes, self.bindings, self.kinds = sizes, bindings, kinds
         self.launches, self.built = [], []
 
-    def prepare(self, stack, work):
-        """Builds the programs of an MPI; its launches."""
+    def prepare(self, bindings, work, pool):
+        """Builds the programs of an MPI, several at a time; its launches."""
         found = []
-        for name in stack.bindings():
-            if self.bindings and name not in self.bindings:
-                continue
-            binding = truth.Binding(stack, name)
-            problem = binding.build()
+        for binding, problem in zip(bindings, pool.map(truth.Binding.build, bindings)):
+            stack, name = binding.stack, binding.name
             if problem:
                 self.results.add(f"{stack.name} compiles truth for {binding.label}", [problem])
                 continue
