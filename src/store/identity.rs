@@ -48,6 +48,19 @@ pub fn key_for(identity: &Identity, tasks: usize) -> String {
     format!("{}-{:08x}-n{tasks}", identity.name, identity.hash)
 }
 
+/// The identity of a program as text: `NAME-HASH`, the key of its records without the number of tasks.
+pub fn program_id(identity: &Identity) -> String {
+    format!("{}-{:08x}", identity.name, identity.hash)
+}
+
+/// The identity in a key that no user chose; `None` if it does not look like one.
+pub fn program_of_key(key: &str) -> Option<&str> {
+    let (program, tasks) = key.rsplit_once("-n")?;
+    let (_, hash) = program.rsplit_once('-')?;
+    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    (is_hash && !tasks.is_empty() && tasks.bytes().all(|b| b.is_ascii_digit())).then_some(program)
+}
+
 /// The GNU build id of an ELF file, if it has one. Anything odd counts as none.
 pub fn build_id(file: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
     /// A build id is within the first few notes; more is not read.
@@ -213,6 +226,14 @@ mod tests {
     fn script(line: &str) -> Option<String> {
         let args: Vec<String> = line.split(' ').map(str::to_string).collect();
         script_of(&base_name(&args[0]), &args)
+    }
+
+    #[test]
+    fn programs_of_keys() {
+        assert_eq!(program_of_key("app-2-0badcafe-n16"), Some("app-2-0badcafe"));
+        for other in ["winter-run", "app-0badcafe", "app-xyz-n4", "app-0badcafe-n", "-n4"] {
+            assert_eq!(program_of_key(other), None, "{other}");
+        }
     }
 
     #[test]

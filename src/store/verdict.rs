@@ -6,8 +6,8 @@
 //! magic `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for
 //! each number of tasks that was checked, the newest last.
 
+use super::Store;
 use super::file::{open_sealed, read_small, seal};
-use super::{Identity, Store};
 use crate::base::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -63,19 +63,6 @@ pub struct Verdict {
     pub finding: Finding,
     /// Why, or how it was compared, in one sentence; may be empty.
     pub reason: String,
-}
-
-/// The identity of a program as text: `NAME-HASH`, the key of its records without the number of tasks.
-pub fn program_id(identity: &Identity) -> String {
-    format!("{}-{:08x}", identity.name, identity.hash)
-}
-
-/// The identity in a key that no user chose; `None` if it does not look like one.
-pub fn program_of_key(key: &str) -> Option<&str> {
-    let (program, tasks) = key.rsplit_once("-n")?;
-    let (_, hash) = program.rsplit_once('-')?;
-    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    (is_hash && !tasks.is_empty() && tasks.bytes().all(|b| b.is_ascii_digit())).then_some(program)
 }
 
 impl Store {
@@ -246,13 +233,5 @@ mod tests {
         let error = store.keep_verdict("a", &verdict(4, Finding::Safe)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NewerVersion);
         assert_eq!(std::fs::read(&path).unwrap(), newer);
-    }
-
-    #[test]
-    fn programs_of_keys() {
-        assert_eq!(program_of_key("app-2-0badcafe-n16"), Some("app-2-0badcafe"));
-        for other in ["winter-run", "app-0badcafe", "app-xyz-n4", "app-0badcafe-n", "-n4"] {
-            assert_eq!(program_of_key(other), None, "{other}");
-        }
     }
 }

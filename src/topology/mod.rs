@@ -28,6 +28,7 @@ mod subset;
 mod sysfs;
 mod tree;
 mod tree_network;
+mod tree_shape;
 mod ultrametric;
 
 #[cfg(test)]

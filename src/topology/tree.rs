@@ -6,7 +6,7 @@
 //! however many levels there are. Trees whose fields need more than 64 bits compare level by level.
 
 use super::machine::UNPLACED;
-use super::tree_network::Shape;
+use super::tree_shape::Shape;
 use super::{Network, Topology};
 use std::collections::HashMap;
 

@@ -40,6 +40,7 @@ mod scatter_allgather;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod vector;
 
 /// Collective operations. The nonblocking and persistent forms share the operation of the
 /// blocking one.

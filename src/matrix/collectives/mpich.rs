@@ -13,6 +13,7 @@ use super::rabenseifner::{self, Cut, Fold};
 use super::ring::Pieces;
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
+use super::vector::Vector;
 use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring};
 
 /// Broadcasts up to this many bytes take the binomial tree.
@@ -87,7 +88,7 @@ fn bcast(me: Member, root: u32, bytes: u64, nonblocking: bool, visit: &mut Visit
         Collect::Ring
     };
     let scatter = if nonblocking { Scatter::FirstGetsRest } else { Scatter::Trimmed };
-    scatter_allgather::broadcast(me, root, bytes, 1, scatter, collect, visit);
+    scatter_allgather::broadcast(me, root, Vector { bytes, element: 1 }, scatter, collect, visit);
 }
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
@@ -96,7 +97,14 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     if bytes > REDUCE_SHORT && call.commutative && !rabenseifner::too_short(me, bytes / element) {
         let staying = power_of_two_within(me.size);
         let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
-        return rabenseifner::reduce(me, root, Fold::WholeToEven, cut, bytes, element, visit);
+        return rabenseifner::reduce(
+            me,
+            root,
+            Fold::WholeToEven,
+            cut,
+            Vector { bytes, element },
+            visit,
+        );
     }
     // Where the order matters the tree is rooted at rank 0, which hands the result over.
     let top = if call.commutative { root } else { 0 };
@@ -115,7 +123,7 @@ fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
     }
     let staying = power_of_two_within(me.size);
     let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
-    rabenseifner::allreduce(me, Fold::WholeToOdd, cut, bytes, element, visit);
+    rabenseifner::allreduce(me, Fold::WholeToOdd, cut, Vector { bytes, element }, visit);
 }
 
 fn allgather(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {

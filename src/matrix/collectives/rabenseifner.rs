@@ -6,6 +6,7 @@
 
 use super::member::{Folding, Member, Part};
 use super::ring::Pieces;
+use super::vector::Vector;
 use super::{Visit, linear};
 
 /// The vector as a range of units that is halved.
@@ -86,17 +87,12 @@ pub(super) enum Fold {
     Halves,
 }
 
-fn fold(
-    me: Member,
-    kind: Fold,
-    bytes: u64,
-    element: u64,
-    visit: &mut Visit,
-) -> (Folding, Option<u32>) {
+fn fold(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) -> (Folding, Option<u32>) {
     let folding = match kind {
         Fold::WholeToOdd => Folding::odd(me.size),
         Fold::WholeToEven | Fold::Halves => Folding::even(me.size),
     };
+    let Vector { bytes, element } = vector;
     let first_half = bytes / element / 2 * element;
     let number = match folding.part(me.rank) {
         Part::Waits(partner) => {
@@ -119,15 +115,8 @@ fn fold(
 }
 
 /// Allreduce: halving, then the same exchanges backwards.
-pub(super) fn allreduce(
-    me: Member,
-    kind: Fold,
-    cut: Cut,
-    bytes: u64,
-    element: u64,
-    visit: &mut Visit,
-) {
-    let (folding, number) = fold(me, kind, bytes, element, visit);
+pub(super) fn allreduce(me: Member, kind: Fold, cut: Cut, vector: Vector, visit: &mut Visit) {
+    let (folding, number) = fold(me, kind, vector, visit);
     let Some(number) = number else { return };
     let halving = Halving::new(number, folding.staying, cut);
     for round in 0..halving.rounds {
@@ -136,7 +125,7 @@ pub(super) fn allreduce(
         visit(peer, both, 2);
     }
     if let Part::StaysFor(_, waiting) = folding.part(me.rank) {
-        visit(waiting, bytes, 1);
+        visit(waiting, vector.bytes, 1);
     }
 }
 
@@ -147,11 +136,10 @@ pub(super) fn reduce(
     root: u32,
     kind: Fold,
     cut: Cut,
-    bytes: u64,
-    element: u64,
+    vector: Vector,
     visit: &mut Visit,
 ) {
-    let (folding, number) = fold(me, kind, bytes, element, visit);
+    let (folding, number) = fold(me, kind, vector, visit);
     let waiting_root = matches!(folding.part(root), Part::Waits(_));
     let root_number = match folding.part(root) {
         Part::Waits(_) => 0,

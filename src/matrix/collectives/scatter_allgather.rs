@@ -6,6 +6,7 @@ use super::Visit;
 use super::member::Member;
 use super::recursive::exchange_aligned;
 use super::trees::{Tree, in_order_subtree};
+use super::vector::Vector;
 
 /// How the scattered pieces are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,16 +40,16 @@ pub(super) enum Scatter {
     FirstGetsRest,
 }
 
-/// Broadcast of `bytes`, cut at whole multiples of `element`.
+/// Broadcast of a vector, cut between its elements.
 pub(super) fn broadcast(
     me: Member,
     root: u32,
-    bytes: u64,
-    element: u64,
+    vector: Vector,
     scatter: Scatter,
     collect: Collect,
     visit: &mut Visit,
 ) {
+    let Vector { bytes, element } = vector;
     let piece = (bytes / element).div_ceil(u64::from(me.size)) * element;
     let pieces = Pieces { bytes, piece };
     let relative = me.relative(root);

@@ -9,6 +9,7 @@ mod machine;
 mod scotch;
 mod shapes;
 mod slurm;
+mod slurm_layout;
 mod slurm_yaml;
 
 pub use hostlist::expand as expand_hostlist;

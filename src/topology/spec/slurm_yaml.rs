@@ -1,7 +1,7 @@
 //! Slurm's `topology.yaml`: a list of topologies, of which the cluster's default is taken.
 
 use super::hostlist;
-use super::slurm::{Layout, Switch};
+use super::slurm_layout::{Layout, Switch};
 use crate::{Error, ErrorKind, Result};
 use yaml_rust2::{Yaml, YamlLoader};
 

@@ -7,6 +7,7 @@
 //! nodes with 5.0, HCOLL, UCC, shared memory) and settings of `coll_tuned_use_dynamic_rules` are not
 //! modelled.
 
+mod decision_table;
 mod nonblocking;
 mod rules;
 
@@ -15,8 +16,9 @@ use super::rabenseifner::{self, Cut, Fold};
 use super::ring::Pieces;
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
+use super::vector::Vector;
 use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring};
-use rules::{Algorithm, choose};
+use decision_table::{Algorithm, choose};
 
 /// See [`super::sends_blocks`]; the caller has checked the ranks.
 pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
@@ -76,7 +78,14 @@ fn bcast(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
         Algorithm::SplitBinary => return bcast_split_binary(me, root, bytes, element, visit),
         Algorithm::ScatterAllgather => {
             let (scatter, collect) = (Scatter::Trimmed, Collect::Doubling);
-            return scatter_allgather::broadcast(me, root, bytes, element, scatter, collect, visit);
+            return scatter_allgather::broadcast(
+                me,
+                root,
+                Vector { bytes, element },
+                scatter,
+                collect,
+                visit,
+            );
         }
         _ => Tree::Flat,
     };
@@ -114,7 +123,14 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
         }
         Algorithm::Rabenseifner if !rabenseifner::too_short(me, bytes / element) => {
             let cut = Cut::Elements { count: bytes / element, element };
-            return rabenseifner::reduce(me, root, Fold::Halves, cut, bytes, element, visit);
+            return rabenseifner::reduce(
+                me,
+                root,
+                Fold::Halves,
+                cut,
+                Vector { bytes, element },
+                visit,
+            );
         }
         _ => Tree::Flat,
     };
@@ -136,7 +152,7 @@ fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
         }
         Algorithm::Rabenseifner if !rabenseifner::too_short(me, count) => {
             let cut = Cut::Elements { count, element };
-            rabenseifner::allreduce(me, Fold::Halves, cut, bytes, element, visit);
+            rabenseifner::allreduce(me, Fold::Halves, cut, Vector { bytes, element }, visit);
         }
         Algorithm::Nonoverlapping => {
             reduce(me, &Call { root: 0, ..*call }, visit);

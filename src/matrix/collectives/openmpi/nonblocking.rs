@@ -5,6 +5,7 @@ use crate::matrix::collectives::member::Member;
 use crate::matrix::collectives::rabenseifner::{self, Cut, Fold};
 use crate::matrix::collectives::ring::{self, Pieces};
 use crate::matrix::collectives::trees::{self, Tree};
+use crate::matrix::collectives::vector::Vector;
 use crate::matrix::collectives::{Blocks, Call, Operation, Visit, linear};
 
 /// Allreduce from this many bytes on is by halves.
@@ -23,7 +24,10 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     match call.operation {
         Operation::Barrier => linear::disseminate(me, visit),
         Operation::Bcast if me.size <= FEW => linear::fan_out(me, root, &|_| bytes, visit),
-        Operation::Bcast => swapped(Tree::down, Tree::Binomial, me, root, bytes, visit),
+        Operation::Bcast => {
+            let flow = |me: Member, visit: &mut Visit| Tree::Binomial.down(me, 0, bytes, 1, visit);
+            swapped(&flow, me, root, visit);
+        }
         Operation::Reduce => reduce(me, call, visit),
         Operation::Allreduce => allreduce(me, call, visit),
         Operation::Gather => linear::fan_in(me, root, bytes, visit),
@@ -47,35 +51,16 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     }
 }
 
-/// A flow along a tree in which the root has changed places with rank 0, where the other
+/// A flow from or to rank 0 in which the root has changed places with rank 0; the other
 /// implementations count ranks from the root.
-fn swapped(
-    flow: fn(Tree, Member, u32, u64, u64, &mut Visit),
-    tree: Tree,
-    me: Member,
-    root: u32,
-    bytes: u64,
-    visit: &mut Visit,
-) {
-    swapped_segments(flow, tree, me, root, bytes, 1, visit);
-}
-
-fn swapped_segments(
-    flow: fn(Tree, Member, u32, u64, u64, &mut Visit),
-    tree: Tree,
-    me: Member,
-    root: u32,
-    bytes: u64,
-    messages: u64,
-    visit: &mut Visit,
-) {
+fn swapped(flow: &dyn Fn(Member, &mut Visit), me: Member, root: u32, visit: &mut Visit) {
     let swap = |rank: u32| match rank {
         0 => root,
         rank if rank == root => 0,
         rank => rank,
     };
     let virtual_me = Member { rank: swap(me.rank), size: me.size };
-    flow(tree, virtual_me, 0, bytes, messages, &mut |peer, bytes, messages| {
+    flow(virtual_me, &mut |peer, bytes, messages| {
         visit(swap(peer), bytes, messages);
     });
 }
@@ -86,16 +71,18 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     let count = bytes / element;
     if call.commutative && me.size > 2 && count >= u64::from(me.size) {
         let cut = Cut::Elements { count, element };
-        rabenseifner::reduce(me, root, Fold::Halves, cut, bytes, element, visit);
+        rabenseifner::reduce(me, root, Fold::Halves, cut, Vector { bytes, element }, visit);
     } else if me.size > FEW || bytes < REDUCE_LONG || !call.commutative {
         let top = if call.commutative { root } else { 0 };
-        swapped(Tree::up, Tree::InOrderBinomial, me, top, bytes, visit);
+        let flow = |me: Member, visit: &mut Visit| Tree::InOrderBinomial.up(me, 0, bytes, 1, visit);
+        swapped(&flow, me, top, visit);
         if me.rank == top && top != root {
             visit(root, bytes, 1);
         }
     } else {
         let messages = trees::segments(bytes, CHAIN_SEGMENT);
-        swapped_segments(Tree::up, Tree::Chain, me, root, bytes, messages, visit);
+        let flow = |me: Member, visit: &mut Visit| Tree::Chain.up(me, 0, bytes, messages, visit);
+        swapped(&flow, me, root, visit);
     }
 }
 
@@ -110,6 +97,6 @@ fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
         ring::allreduce(me, Pieces::new(bytes, element, me.size), visit);
     } else {
         let cut = Cut::Elements { count, element };
-        rabenseifner::allreduce(me, Fold::Halves, cut, bytes, element, visit);
+        rabenseifner::allreduce(me, Fold::Halves, cut, Vector { bytes, element }, visit);
     }
 }

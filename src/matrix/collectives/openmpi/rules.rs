@@ -1,58 +1,14 @@
 //! Which algorithm Open MPI 4.1 and 5.0 take: the switch points of coll/tuned's fixed decision
 //! rules (`coll_tuned_decision_fixed.c`), as tables.
 //!
-//! A table is a list of rows by number of tasks, a row a list of algorithms by bytes. Both are read
-//! as "up to, but not including". The switch points were averaged by the Open MPI developers from
+//! The switch points were averaged by the Open MPI developers from
 //! measurements on several clusters (ompi-collectives-tuning), so neighbouring entries may look
 //! arbitrary; they are facts of the implementation.
 
-/// An algorithm by the name that Open MPI gives it (`ompi_info --param coll tuned`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Algorithm {
-    Linear,
-    LinearSync,
-    Nonoverlapping,
-    RecursiveDoubling,
-    RecursiveHalving,
-    Ring,
-    SegmentedRing,
-    Rabenseifner,
-    Bruck,
-    Chain,
-    Pipeline,
-    SplitBinary,
-    Binary,
-    InOrderBinary,
-    Binomial,
-    Knomial,
-    ScatterAllgather,
-    Neighbor,
-    TwoTasks,
-    Butterfly,
-    Tree,
-}
+use super::decision_table::{ANY, Algorithm::*, MORE, Table};
 
-use Algorithm::*;
-
-/// Algorithms by bytes.
-type Row = &'static [(u64, Algorithm)];
-/// Rows by number of tasks.
-pub(super) type Table = &'static [(u32, Row)];
-
-const ANY: u32 = u32::MAX;
-const MORE: u64 = u64::MAX;
 const K: u64 = 1024;
 const M: u64 = 1024 * 1024;
-
-/// The entry for `size` tasks and `bytes`; linear if a table had a hole.
-pub(super) fn choose(table: Table, size: u32, bytes: u64) -> Algorithm {
-    table
-        .iter()
-        .find(|&&(below, _)| size < below || below == ANY)
-        .and_then(|(_, row)| row.iter().find(|&&(below, _)| bytes < below || below == MORE))
-        .map_or(Linear, |&(_, algorithm)| algorithm)
-}
 
 /// By the bytes of the vector.
 pub(super) const ALLREDUCE: Table = &[
