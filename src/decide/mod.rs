@@ -4,16 +4,16 @@
 //! it is the answer when the predicted gain is below the threshold. What earlier launches measured
 //! ([`Measured`]) has the last word.
 
+mod earlier_launches;
 mod engine_version;
-mod feedback;
-pub mod mixed;
+pub mod mixed_ranks;
 #[cfg(test)]
 mod pinned_answers;
 mod two_phase;
 mod wording;
 
+pub use earlier_launches::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use engine_version::ENGINE_VERSION;
-pub use feedback::{ENOUGH, FLOOR, Judgement, Measured, median};
 pub use two_phase::{Found, Network, Part};
 
 use crate::base::error::{Error, ErrorKind, Result};

@@ -5,8 +5,8 @@
 //! one and two jobs that end together leave one of the two.
 
 use super::Record;
-use super::file::{self, encode_with, read_file};
 use super::history::{Past, joined};
+use super::record_format::{self, encode_with, read_file};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -383,7 +383,7 @@ pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
 
 fn entry(path: PathBuf, stem: &str) -> Entry {
     let size = fs::metadata(&path).map_or(0, |m| m.len());
-    match file::read_head(&path) {
+    match record_format::read_head(&path) {
         Ok((head, size)) => Entry {
             key: head.key,
             size,

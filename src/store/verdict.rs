@@ -7,7 +7,7 @@
 //! each number of tasks that was checked, the newest last.
 
 use super::Store;
-use super::file::{open_sealed, read_small, seal};
+use super::record_format::{open_sealed, read_small, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub enum Finding {
     /// The program could not be compared with itself.
     NotComparable,
     /// A launch found that it takes ranks of a reordered communicator for those of another one
-    /// ([`crate::decide::mixed`]): its ranks may be reordered, but not by constructors of topologies.
+    /// ([`crate::decide::mixed_ranks`]): its ranks may be reordered, but not by constructors of topologies.
     MixesRanks,
 }
 

@@ -10,18 +10,18 @@
 
 pub mod layout;
 
-mod about;
-mod join;
+mod description;
+mod directory;
+mod joined_record;
 mod part;
 mod read;
 mod recover;
-mod scan;
-mod waiting;
+mod waiting_parts;
 
-pub use about::{About, Job, Order};
-pub use join::{Joined, best_of, join};
+pub use description::{About, Job, Order};
+pub use directory::{Found, State, candidates, scan};
+pub use joined_record::{Joined, best_of, join};
 pub use part::{Gaps, Part, decode_parts, encode_parts};
 pub use read::read;
 pub use recover::{Choice, Outcome, Stray, Unfinished, collect};
-pub use scan::{Found, State, candidates, scan};
-pub use waiting::Waiting;
+pub use waiting_parts::Waiting;

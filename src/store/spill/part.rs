@@ -9,7 +9,7 @@
 //!     24         body: a list of Part in postcard encoding
 //! ```
 
-use super::about::About;
+use super::description::About;
 use super::layout::MOST_TASKS;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::Traffic;

@@ -1,6 +1,6 @@
 //! Reads a spill file: rows are added up, collective calls are expanded.
 
-use super::about::About;
+use super::description::About;
 use super::layout::{self, Entry, Head, tag, u32_at, u64_at, word};
 use super::part::{Gaps, Part};
 use crate::base::error::{Error, ErrorKind, Result};

@@ -1,10 +1,10 @@
 //! Jobs that did not come to their end: what is left of them, and putting it into the store.
 
-use super::about::Job;
-use super::join::{best_of, join};
+use super::description::Job;
+use super::directory::{Found, State, scan};
+use super::joined_record::{best_of, join};
 use super::part::Part;
-use super::scan::{Found, State, scan};
-use super::waiting::{Waiting, remove_all};
+use super::waiting_parts::{Waiting, remove_all};
 use crate::base::error::{Error, Result};
 use crate::store::{LaunchMode, Record, Store};
 use std::collections::BTreeMap;

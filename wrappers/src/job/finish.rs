@@ -2,7 +2,7 @@
 //!
 //! Collective steps are taken by all processes in the same order, as at the start (`job`). A process whose
 //! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. A
-//! record that the store then refuses waits on the node of rank 0 (`rw::store::Unstored`): one for each key,
+//! record that the store then refuses waits on the node of rank 0 (`rw::store::RefusedRecords`): one for each key,
 //! where the counters of every such launch would fill the nodes' memory.
 
 use crate::comm::encoding;
@@ -31,7 +31,7 @@ use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
 use crate::time;
 use libc::{c_int, c_void};
-use rw::decide::mixed::{Statement, Tallies};
+use rw::decide::mixed_ranks::{Statement, Tallies};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::store::{Constructed, Placement};
 

@@ -8,11 +8,13 @@ use crate::sys::message;
 use crate::sys::step_timer::Clock;
 use rw::base::error::ErrorKind;
 use rw::decide::Decision;
-use rw::decide::mixed::Tallies;
+use rw::decide::mixed_ranks::Tallies;
 use rw::matrix::{Collected, CommMatrix};
 use rw::options::{Settings, Spill};
 use rw::store::spill::candidates;
-use rw::store::{self, Constructed, InMpi, Launch, Placement, Record, Store, Unstored, spill};
+use rw::store::{
+    self, Constructed, InMpi, Launch, Placement, Record, RefusedRecords, Store, spill,
+};
 use rw::topology::{self, Topology};
 use std::time::{Duration, SystemTime};
 
@@ -80,7 +82,7 @@ fn keep_elsewhere(record: &Record, store: &Store, problem: &str) {
     for directory in directories {
         // For a command that is typed anywhere.
         let directory = std::path::absolute(&directory).unwrap_or(directory);
-        let place = Unstored::of(&directory, user);
+        let place = RefusedRecords::of(&directory, user);
         match crate::sys::signal::without_signal(libc::SIGXFSZ, || place.keep(record, store)) {
             Ok(path) => {
                 message::line(&format!(

@@ -5,7 +5,7 @@
 //! that tell right use from wrong use ([`Sets`]) and the present counts of its messages. When the
 //! communicator is freed, or at the end of the job, the tasks that got messages since then are its
 //! statement. The statements go to rank 0 with the rows of the matrix, and rank 0 judges them
-//! ([`rw::decide::mixed`]).
+//! ([`rw::decide::mixed_ranks`]).
 //!
 //! Limits: the first [`MOST`] communicators of a process are watched. Messages to a process's neighbours
 //! by collectives of the whole communicator do not count as right use. The functions of rankweave.h are
@@ -16,7 +16,7 @@ use crate::record::communicators::{self, Leaving};
 use crate::record::counters;
 use crate::sys::panic_barrier::guarded;
 use parking_lot::Mutex;
-use rw::decide::mixed::{Sets, Statement, View};
+use rw::decide::mixed_ranks::{Sets, Statement, View};
 use rw::matrix::Kind;
 use rw::store::Signature;
 use std::collections::{BTreeMap, BTreeSet};

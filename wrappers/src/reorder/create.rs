@@ -9,7 +9,7 @@ use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::sys::panic_barrier::guarded;
 use parking_lot::Mutex;
-use rw::decide::mixed::View;
+use rw::decide::mixed_ranks::View;
 use std::collections::VecDeque;
 
 /// What the constructor is to be called with.

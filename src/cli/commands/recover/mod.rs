@@ -6,7 +6,7 @@ use crate::cli::console::{Exit, output};
 use crate::options::Spill;
 use crate::report::units;
 use crate::store::spill::{Choice, Outcome, Stray, Unfinished, candidates, collect};
-use crate::store::{Held, Record, Store, Unstored, in_order};
+use crate::store::{Held, Record, RefusedRecords, Store, in_order};
 use clap::parser::ValueSource;
 use serde_json::json;
 use std::cell::Cell;
@@ -235,7 +235,7 @@ impl Args {
     fn waiting(&self, directories: &[PathBuf], user: u32, errors: &mut Vec<Error>) -> Vec<Held> {
         let mut found = Vec::new();
         for directory in directories.iter().filter(|_| self.job.is_none()) {
-            let (held, failed) = Unstored::of(directory, user).list();
+            let (held, failed) = RefusedRecords::of(directory, user).list();
             found.extend(held);
             errors.extend(failed);
         }

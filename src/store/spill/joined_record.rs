@@ -1,6 +1,6 @@
 //! Puts the parts of a job together to a record.
 
-use super::about::{Job, Order};
+use super::description::{Job, Order};
 use super::part::{Gaps, Part};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;

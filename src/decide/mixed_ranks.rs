@@ -291,5 +291,5 @@ impl Tallies {
 }
 
 #[cfg(test)]
-#[path = "mixed_tests.rs"]
+#[path = "mixed_ranks_tests.rs"]
 mod tests;

@@ -18,15 +18,15 @@ fn mode(path: &Path, mode: u32) {
 }
 
 /// A directory that others cannot write to, whatever the umask; the place in it; a store.
-fn place() -> (tempfile::TempDir, Unstored, Store) {
+fn place() -> (tempfile::TempDir, RefusedRecords, Store) {
     let dir = tempfile::tempdir().unwrap();
     mode(dir.path(), 0o755);
-    let place = Unstored::of(dir.path(), user());
+    let place = RefusedRecords::of(dir.path(), user());
     (dir, place, Store::open("/nowhere/store"))
 }
 
 /// Keys and times of what waits; nothing is wrong.
-fn seen(place: &Unstored) -> Vec<(String, u64)> {
+fn seen(place: &RefusedRecords) -> Vec<(String, u64)> {
     let (held, errors) = place.list();
     assert_eq!(errors, []);
     held.into_iter().map(|h| (h.entry.key, h.entry.recorded_at)).collect()
@@ -127,16 +127,16 @@ fn a_place_that_others_can_write_to_is_not_used() {
     }
     mode(&place.directory, 0o700);
     assert_eq!(seen(&place), [("a".into(), 1)]);
-    let other = Unstored { user: user() + 1, ..place.clone() };
+    let other = RefusedRecords { user: user() + 1, ..place.clone() };
     let refused = other.keep(&record("a", 2), &store).unwrap_err().to_string();
     assert!(refused.contains("another user") && seen(&other).is_empty(), "{refused}");
     let link = dir.path().join("link");
     fs::create_dir(&link).unwrap();
     mode(&link, 0o755);
-    let linked = Unstored::of(&link, user());
+    let linked = RefusedRecords::of(&link, user());
     std::os::unix::fs::symlink(dir.path(), &linked.directory).unwrap();
     assert!(linked.keep(&record("a", 2), &store).is_err() && linked.list().1.len() == 1);
-    assert!(Unstored::of(Path::new("/proc"), user()).keep(&record("a", 2), &store).is_err());
+    assert!(RefusedRecords::of(Path::new("/proc"), user()).keep(&record("a", 2), &store).is_err());
 }
 
 #[test]

@@ -10,7 +10,7 @@
 
 use super::Store;
 use super::directory::is_stale;
-use super::file::{open_sealed, read_small, seal};
+use super::record_format::{open_sealed, read_small, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::is_permutation;
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,8 @@
 //! closed to them, and that they cannot put another in place of, is used.
 
 use super::directory::{Entry, Store};
-use super::file::{encode, read_open, read_small};
 use super::record::Record;
+use super::record_format::{encode, read_open, read_small};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ const STORE: &str = "store";
 
 /// The place for such records in a directory.
 #[derive(Debug, Clone)]
-pub struct Unstored {
+pub struct RefusedRecords {
     /// The directory around it.
     around: PathBuf,
     directory: PathBuf,
@@ -36,7 +36,7 @@ pub struct Unstored {
 pub struct Held {
     /// What its head says, or why it cannot be read.
     pub entry: Entry,
-    place: Unstored,
+    place: RefusedRecords,
     file: Option<Number>,
     /// When it was kept; orders records of the same second.
     kept_at: Option<SystemTime>,
@@ -54,11 +54,11 @@ enum Owner {
     Other,
 }
 
-impl Unstored {
+impl RefusedRecords {
     /// That of `user` in `directory`; it need not exist.
     pub fn of(directory: &Path, user: u32) -> Self {
         let place = directory.join(format!("rankweave-{user}-unstored"));
-        Unstored { around: directory.into(), directory: place, user }
+        RefusedRecords { around: directory.into(), directory: place, user }
     }
 
     /// Keeps a record that `store` refused, in place of an older one of its key; gives the file.
@@ -201,7 +201,7 @@ impl Unstored {
 }
 
 impl Held {
-    fn new(entry: Entry, place: &Unstored) -> Held {
+    fn new(entry: Entry, place: &RefusedRecords) -> Held {
         let meta = fs::symlink_metadata(&entry.path).ok();
         Held {
             place: place.clone(),
@@ -330,5 +330,5 @@ fn free(directory: &Path) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "unstored_tests.rs"]
+#[path = "refused_records_tests.rs"]
 mod tests;
