@@ -14,6 +14,13 @@ pub trait Mapper: Send + Sync {
     /// Where the algorithm comes from: paper and section.
     fn source(&self) -> &'static str;
 
+    /// True if the algorithm compares several candidates, so that callers may offer it theirs: orders
+    /// that come from elsewhere are tried beside its answer. An algorithm that a user asks for by
+    /// name to see what it does says false.
+    fn compares(&self) -> bool {
+        false
+    }
+
     /// Maps every task to a place.
     ///
     /// Errors: [`crate::ErrorKind::Infeasible`] if the algorithm does not apply to this problem

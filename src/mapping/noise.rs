@@ -7,7 +7,7 @@
 //! Additive noise reaches pairs that never talked, so its matrices are full; there is a limit on
 //! the number of tasks for it.
 
-use super::engine::Rng;
+use super::engine::{Rng, seeded, shuffled};
 use super::evaluation::value_of;
 use super::{Budget, Mapper, Objective, Preset, Problem};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -60,7 +60,7 @@ impl Noise {
 
     fn draw(self, k: f64, rng: &mut Rng) -> f64 {
         // 53 bits, never 0: the logarithm below has to be finite.
-        let mut unit = || ((rng.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        let mut unit = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         match self {
             Noise::UniformAdditive | Noise::UniformMultiplicative => k * (2.0 * unit() - 1.0),
             Noise::GaussianAdditive | Noise::GaussianMultiplicative => {
@@ -104,7 +104,7 @@ pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Resu
     }
     let largest = matrix.entries().map(|(_, _, t)| t.bytes).max().unwrap_or(0) as f64;
     let scale = if largest > 0.0 { (f64::from(1u32 << 30) / largest).max(1e-12) } else { 0.0 };
-    let mut rng = Rng::new(seed).fork(0x4015e);
+    let mut rng = seeded(seed).fork(0x4015e);
     let mut entries = Vec::new();
     let mut add = |i: usize, j: usize, bytes: u64, rng: &mut Rng| {
         let m = bytes as f64;
@@ -216,11 +216,11 @@ impl Study<'_> {
 
     /// Values of random mappings.
     pub fn random(&self) -> Result<Sample> {
-        let mut rng = Rng::new(self.seed).fork(0x7a11d0);
+        let mut rng = seeded(self.seed).fork(0x7a11d0);
         let mut order = Vec::new();
         let values: Result<Vec<f64>> = (0..self.samples.max(1))
             .map(|_| {
-                rng.permutation(self.slots.len(), &mut order);
+                shuffled(&mut rng, self.slots.len(), &mut order);
                 let slots: Vec<usize> = order
                     .iter()
                     .take(self.matrix.tasks())

@@ -149,7 +149,7 @@ impl<'a> Problem<'a> {
     /// Checks an answer: one allowed slot for every task, no slot above its capacity, fixed tasks
     /// on their slots. The error names the first violation.
     pub fn check(&self, slot_of_task: &[usize]) -> Result<()> {
-        let bad = |what: String| Err(Error::new(ErrorKind::Infeasible, what));
+        let bad = |what: String| Err(refused(what));
         if slot_of_task.len() != self.tasks() {
             return bad(format!("{} answers for {} tasks", slot_of_task.len(), self.tasks()));
         }
@@ -256,82 +256,16 @@ impl<'a> ProblemBuilder<'a> {
     /// Errors: a slot that does not exist or is given twice, fewer places than tasks, a fixed task
     /// or slot that does not exist, two places for one task, more fixed tasks than a slot takes.
     pub fn build(self) -> Result<Problem<'a>> {
-        let bad = |what: String| Error::new(ErrorKind::Infeasible, what);
-        if let Some(traffic) = self.traffic.filter(|t| t.tasks() != self.graph.vertices()) {
-            return Err(bad(format!(
-                "traffic of {} tasks for a graph of {}",
-                traffic.tasks(),
-                self.graph.vertices()
-            )));
-        }
-        if let Some(grid) = self.task_grid.as_ref().filter(|g| g.points() > self.graph.vertices()) {
-            return Err(bad(format!(
-                "a grid of {} points for {} tasks",
-                grid.points(),
-                self.graph.vertices()
-            )));
-        }
-        let slots = self.slots.unwrap_or_else(|| (0..self.topology.slots()).collect());
-        if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
-            return Err(bad(format!("{} capacities for {} slots", c.len(), slots.len())));
-        }
-        let mut first_place = vec![FREE; self.topology.slots()];
-        let mut places = Vec::with_capacity(slots.len());
-        for (k, &slot) in slots.iter().enumerate() {
-            match first_place.get_mut(slot) {
-                None => {
-                    return Err(bad(format!(
-                        "slot {slot} does not exist: {} has slots 0 to {}",
-                        self.topology.name(),
-                        self.topology.slots().saturating_sub(1)
-                    )));
-                }
-                Some(place) if *place != FREE => {
-                    return Err(bad(format!("slot {slot} is given twice"))
-                        .advise("a capacity, if it may take several tasks"));
-                }
-                Some(place) => *place = places.len() as u32,
-            }
-            let capacity = self.capacities.as_ref().map_or(1, |c| c[k]) as usize;
-            // More places than tasks on one slot can never be used.
-            let useful = capacity.min(self.graph.vertices());
-            places.extend(std::iter::repeat_n(slot as u32, useful));
-            if useful == 0 {
-                first_place[slot] = FREE;
-            }
-        }
         let tasks = self.graph.vertices();
-        if places.len() < tasks {
-            return Err(bad(format!(
-                "{tasks} tasks do not fit: {} slots have room for {} tasks",
-                slots.len(),
-                places.len()
-            ))
-            .advise("more slots, --oversubscribe, or --weights"));
+        if let Some(traffic) = self.traffic.filter(|t| t.tasks() != tasks) {
+            let given = traffic.tasks();
+            return Err(refused(format!("traffic of {given} tasks for a graph of {tasks}")));
         }
-        let mut fixed = vec![FREE; tasks];
-        let mut fixed_on = std::collections::BTreeMap::new();
-        for (task, slot) in self.fixed {
-            let Some(place) = fixed.get_mut(task as usize) else {
-                return Err(bad(format!("fixed task {task} does not exist: there are {tasks}")));
-            };
-            if *place != FREE {
-                if places[*place as usize] as usize == slot {
-                    continue;
-                }
-                return Err(bad(format!("task {task} is fixed to two slots")));
-            }
-            let first = first_place.get(slot).copied().filter(|&p| p != FREE).ok_or_else(|| {
-                bad(format!("task {task} is fixed to slot {slot}, which is not allowed"))
-            })?;
-            let used = fixed_on.entry(slot).or_insert(0u32);
-            let candidate = first + *used;
-            if places.get(candidate as usize).copied() != Some(slot as u32) {
-                return Err(bad(format!("more tasks are fixed to slot {slot} than it takes")));
-            }
-            *used += 1;
-            *place = candidate;
+        if let Some(grid) = self.task_grid.as_ref().filter(|g| g.points() > tasks) {
+            return Err(refused(format!("a grid of {} points for {tasks} tasks", grid.points())));
         }
+        let (places, first_place) = self.unrolled()?;
+        let fixed = self.fixed_places(&places, &first_place)?;
         Ok(Problem {
             graph: self.graph,
             topology: self.topology,
@@ -344,6 +278,84 @@ impl<'a> ProblemBuilder<'a> {
             seed: self.seed,
         })
     }
+
+    /// The slot of every place, and the first place of every slot ([`FREE`] if it has none).
+    fn unrolled(&self) -> Result<(Vec<u32>, Vec<u32>)> {
+        let tasks = self.graph.vertices();
+        let slots = self.slots.clone().unwrap_or_else(|| (0..self.topology.slots()).collect());
+        if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
+            return Err(refused(format!("{} capacities for {} slots", c.len(), slots.len())));
+        }
+        let mut first_place = vec![FREE; self.topology.slots()];
+        let mut places = Vec::with_capacity(slots.len());
+        for (k, &slot) in slots.iter().enumerate() {
+            match first_place.get_mut(slot) {
+                None => {
+                    return Err(refused(format!(
+                        "slot {slot} does not exist: {} has slots 0 to {}",
+                        self.topology.name(),
+                        self.topology.slots().saturating_sub(1)
+                    )));
+                }
+                Some(place) if *place != FREE => {
+                    return Err(refused(format!("slot {slot} is given twice"))
+                        .advise("a capacity, if it may take several tasks"));
+                }
+                Some(place) => *place = places.len() as u32,
+            }
+            let capacity = self.capacities.as_ref().map_or(1, |c| c[k]) as usize;
+            // More places than tasks on one slot can never be used.
+            let useful = capacity.min(tasks);
+            places.extend(std::iter::repeat_n(slot as u32, useful));
+            if useful == 0 {
+                first_place[slot] = FREE;
+            }
+        }
+        if places.len() < tasks {
+            return Err(refused(format!(
+                "{tasks} tasks do not fit: {} slots have room for {} tasks",
+                slots.len(),
+                places.len()
+            ))
+            .advise("more slots, --oversubscribe, or --weights"));
+        }
+        Ok((places, first_place))
+    }
+
+    /// The place of every fixed task, [`FREE`] for the others.
+    fn fixed_places(&self, places: &[u32], first_place: &[u32]) -> Result<Vec<u32>> {
+        let tasks = self.graph.vertices();
+        let mut fixed = vec![FREE; tasks];
+        let mut fixed_on = std::collections::BTreeMap::new();
+        for &(task, slot) in &self.fixed {
+            let Some(place) = fixed.get_mut(task as usize) else {
+                return Err(refused(format!(
+                    "fixed task {task} does not exist: there are {tasks}"
+                )));
+            };
+            if *place != FREE {
+                if places[*place as usize] as usize == slot {
+                    continue;
+                }
+                return Err(refused(format!("task {task} is fixed to two slots")));
+            }
+            let first = first_place.get(slot).copied().filter(|&p| p != FREE).ok_or_else(|| {
+                refused(format!("task {task} is fixed to slot {slot}, which is not allowed"))
+            })?;
+            let used = fixed_on.entry(slot).or_insert(0u32);
+            let candidate = first + *used;
+            if places.get(candidate as usize).copied() != Some(slot as u32) {
+                return Err(refused(format!("more tasks are fixed to slot {slot} than it takes")));
+            }
+            *used += 1;
+            *place = candidate;
+        }
+        Ok(fixed)
+    }
+}
+
+fn refused(what: String) -> Error {
+    Error::new(ErrorKind::Infeasible, what)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Partition of the tasks into groups of balanced load.
 
 use super::loads::Loads;
-use crate::mapping::engine::{Csr, Rng, Scale};
+use crate::mapping::engine::{Csr, Rng, Scale, seeded};
 use crate::mapping::multisection::{BisectEffort, Bisector};
-use crate::mapping::{Budget, Preset};
+use crate::mapping::{Budget, Preset, ProblemBuilder};
 use crate::matrix::Graph;
 
 /// Groups of tasks, as many as slots.
@@ -21,17 +21,16 @@ pub struct Groups {
 const MEAN_SIZE: u128 = 4096;
 
 impl Groups {
-    /// Partitions the vertices of `graph` into `count` groups with little traffic between them, none
+    /// Partitions the tasks of a problem into `count` groups with little traffic between them, none
     /// of them loaded above the limit. Tasks of `together` stay in one group, each list in another.
     pub(super) fn new(
-        graph: &Graph,
+        problem: &ProblemBuilder<'_>,
         loads: &Loads,
         count: usize,
         together: &[Vec<u32>],
-        preset: Preset,
-        seed: u64,
         budget: &Budget,
     ) -> Groups {
+        let (graph, preset, seed) = (problem.graph, problem.preset, problem.seed);
         let csr = sized(graph, loads, count);
         let (runs, passes) = match preset {
             Preset::Fast => (1, 2),
@@ -41,7 +40,7 @@ impl Groups {
         let effort = BisectEffort::new(runs, 4, passes, 1);
         let mut split = Split {
             bisector: Bisector::new(effort, budget),
-            rng: Rng::new(seed).fork(11),
+            rng: seeded(seed).fork(11),
             imbalance: loads.imbalance(),
             of_task: vec![0; graph.vertices()],
         };

@@ -30,96 +30,104 @@ impl Homes<'_> {
     }
 }
 
-/// Improves `slot_of_task` in place, `homes` priced in where they are given. For total hops every pair counts 1; other objectives start
-/// from the hop-bytes answer, and the caller compares.
-pub(super) fn improve(
-    problem: &ProblemBuilder<'_>,
-    loads: &Loads,
-    limit: u128,
-    pinned: &[bool],
-    homes: Option<Homes<'_>>,
-    slot_of_task: &mut [usize],
-    budget: &Budget,
-) {
-    let (graph, topology) = (problem.graph, problem.topology);
-    let count = problem.objective == Objective::TotalHops;
-    let weigh = |w: u64| if count { 1 } else { i128::from(w) };
-    let d = |a: usize, b: usize| i128::from(topology.distance(a, b));
-    let mut sums = loads.of_slots(topology.slots(), slot_of_task);
-    let mut at: Vec<Vec<u32>> = vec![Vec::new(); topology.slots()];
-    for (task, &slot) in slot_of_task.iter().enumerate() {
-        at[slot].push(task as u32);
-    }
-    // Cost of the edges of `task` on `slot`, that to `except` left out.
-    let cost = |slots: &[usize], task: usize, slot: usize, except: usize| -> i128 {
-        let others = graph.arcs(task).filter(|&(t, _)| t as usize != except);
-        others.map(|(t, w)| weigh(w) * d(slot, slots[t as usize])).sum()
-    };
-    let mut awake = vec![true; graph.vertices()];
-    for _ in 0..ROUNDS {
-        let mut moved = false;
-        for task in 0..graph.vertices() {
-            if !std::mem::take(&mut awake[task]) || pinned[task] {
-                continue;
-            }
-            if budget.expired() {
-                return;
-            }
-            let here = slot_of_task[task];
-            let load = loads.of(task);
-            let own = cost(slot_of_task, task, here, usize::MAX);
-            let mut best: (i128, usize, Option<u32>) = (0, here, None);
-            let mut tried = vec![here];
-            let dearer = |task: usize, here: usize, there: usize| {
-                homes.map_or(0, |homes| homes.dearer(task, here, there))
-            };
-            let partners = graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
-            for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
-                if tried.contains(&there) {
+/// A local search on a mapping of weighted tasks. For total hops every pair counts 1; other objectives
+/// start from the hop-bytes answer, and the caller compares.
+#[derive(Clone, Copy)]
+pub(super) struct LocalSearch<'a, 'p> {
+    pub(super) problem: &'a ProblemBuilder<'p>,
+    pub(super) loads: &'a Loads,
+    /// Load that no slot may exceed.
+    pub(super) limit: u128,
+    /// By task: it keeps its slot.
+    pub(super) pinned: &'a [bool],
+    /// What it costs that a task is not where it was, where that has a price.
+    pub(super) homes: Option<Homes<'a>>,
+}
+
+impl LocalSearch<'_, '_> {
+    /// Improves a mapping in place.
+    pub(super) fn improve(&self, slot_of_task: &mut [usize], budget: &Budget) {
+        let LocalSearch { problem, loads, limit, pinned, homes } = *self;
+        let (graph, topology) = (problem.graph, problem.topology);
+        let count = problem.objective == Objective::TotalHops;
+        let weigh = |w: u64| if count { 1 } else { i128::from(w) };
+        let d = |a: usize, b: usize| i128::from(topology.distance(a, b));
+        let mut sums = loads.of_slots(topology.slots(), slot_of_task);
+        let mut at: Vec<Vec<u32>> = vec![Vec::new(); topology.slots()];
+        for (task, &slot) in slot_of_task.iter().enumerate() {
+            at[slot].push(task as u32);
+        }
+        // Cost of the edges of `task` on `slot`, that to `except` left out.
+        let cost = |slots: &[usize], task: usize, slot: usize, except: usize| -> i128 {
+            let others = graph.arcs(task).filter(|&(t, _)| t as usize != except);
+            others.map(|(t, w)| weigh(w) * d(slot, slots[t as usize])).sum()
+        };
+        let mut awake = vec![true; graph.vertices()];
+        for _ in 0..ROUNDS {
+            let mut moved = false;
+            for task in 0..graph.vertices() {
+                if !std::mem::take(&mut awake[task]) || pinned[task] {
                     continue;
                 }
-                tried.push(there);
-                let alone = dearer(task, here, there);
-                let gain = own - cost(slot_of_task, task, there, usize::MAX) - alone;
-                if sums[there] + load <= limit && gain > best.0 {
-                    best = (gain, there, None);
+                if budget.expired() {
+                    return;
                 }
-                for &other in &at[there] {
-                    let (o, other_load) = (other as usize, loads.of(other as usize));
-                    let fits = sums[there] + load - other_load <= limit
-                        && sums[here] + other_load - load <= limit;
-                    if pinned[o] || !fits {
+                let here = slot_of_task[task];
+                let load = loads.of(task);
+                let own = cost(slot_of_task, task, here, usize::MAX);
+                let mut best: (i128, usize, Option<u32>) = (0, here, None);
+                let mut tried = vec![here];
+                let dearer = |task: usize, here: usize, there: usize| {
+                    homes.map_or(0, |homes| homes.dearer(task, here, there))
+                };
+                let partners = graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
+                for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
+                    if tried.contains(&there) {
                         continue;
                     }
-                    let gain = cost(slot_of_task, task, here, o)
-                        + cost(slot_of_task, o, there, task)
-                        - cost(slot_of_task, task, there, o)
-                        - cost(slot_of_task, o, here, task)
-                        - alone
-                        - dearer(o, there, here);
-                    if gain > best.0 {
-                        best = (gain, there, Some(other));
+                    tried.push(there);
+                    let alone = dearer(task, here, there);
+                    let gain = own - cost(slot_of_task, task, there, usize::MAX) - alone;
+                    if sums[there] + load <= limit && gain > best.0 {
+                        best = (gain, there, None);
+                    }
+                    for &other in &at[there] {
+                        let (o, other_load) = (other as usize, loads.of(other as usize));
+                        let fits = sums[there] + load - other_load <= limit
+                            && sums[here] + other_load - load <= limit;
+                        if pinned[o] || !fits {
+                            continue;
+                        }
+                        let gain = cost(slot_of_task, task, here, o)
+                            + cost(slot_of_task, o, there, task)
+                            - cost(slot_of_task, task, there, o)
+                            - cost(slot_of_task, o, here, task)
+                            - alone
+                            - dearer(o, there, here);
+                        if gain > best.0 {
+                            best = (gain, there, Some(other));
+                        }
                     }
                 }
+                let (gain, there, other) = best;
+                if gain <= 0 {
+                    continue;
+                }
+                moved = true;
+                for (t, from, to) in [(Some(task as u32), here, there), (other, there, here)] {
+                    let Some(t) = t else { continue };
+                    at[from].retain(|&x| x != t);
+                    at[to].push(t);
+                    slot_of_task[t as usize] = to;
+                    sums[from] -= loads.of(t as usize);
+                    sums[to] += loads.of(t as usize);
+                    awake[t as usize] = true;
+                    graph.neighbours(t as usize).iter().for_each(|&x| awake[x as usize] = true);
+                }
             }
-            let (gain, there, other) = best;
-            if gain <= 0 {
-                continue;
+            if !moved {
+                return;
             }
-            moved = true;
-            for (t, from, to) in [(Some(task as u32), here, there), (other, there, here)] {
-                let Some(t) = t else { continue };
-                at[from].retain(|&x| x != t);
-                at[to].push(t);
-                slot_of_task[t as usize] = to;
-                sums[from] -= loads.of(t as usize);
-                sums[to] += loads.of(t as usize);
-                awake[t as usize] = true;
-                graph.neighbours(t as usize).iter().for_each(|&x| awake[x as usize] = true);
-            }
-        }
-        if !moved {
-            return;
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::judge::Judge;
 use super::loads::Loads;
-use super::local_search::{Homes, NOWHERE, improve};
+use super::local_search::{Homes, LocalSearch, NOWHERE};
 use super::weighted_mapping::{Balanced, map_with_loads};
 use crate::base::error::Result;
 use crate::mapping::remap::check;
@@ -67,10 +67,17 @@ pub fn remap_with_loads(
     let price = i128::from(previous.migration_cost);
     let homes = Homes { slot_of_task: &homes, price };
     let judge = Judge::new(&builder);
+    let search = LocalSearch {
+        problem: &builder,
+        loads,
+        limit: fresh.limit,
+        pinned: &pinned,
+        homes: Some(homes),
+    };
     let mut best: Option<(Key, &'static str, Vec<usize>)> = None;
     for (name, start) in [("previous mapping", stay), ("fresh mapping", fresh.slot_of_task)] {
         let mut improved = start.clone();
-        improve(&builder, loads, fresh.limit, &pinned, Some(homes), &mut improved, budget);
+        search.improve(&mut improved, budget);
         for answer in [start, improved] {
             let moved = previous.moved(&answer);
             let heaviest = loads.of_slots(topology.slots(), &answer).into_iter().max();

@@ -3,9 +3,10 @@
 use super::grouping::Groups;
 use super::judge::Judge;
 use super::loads::Loads;
-use super::local_search::improve;
+use super::local_search::LocalSearch;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::{Budget, Mapper, Problem, ProblemBuilder};
+use crate::matrix::Graph;
 use std::collections::BTreeMap;
 
 /// A mapping of weighted tasks.
@@ -48,67 +49,32 @@ pub fn map_with_loads(
             diagnostics: outcome.diagnostics,
         });
     }
-    let mut fixed_on: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    let mut slot_of_fixed: BTreeMap<u32, usize> = BTreeMap::new();
-    for &(task, slot) in &builder.fixed {
-        if task as usize >= graph.vertices() || !slots.contains(&slot) {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                format!("task {task} cannot be fixed to slot {slot}: one of them does not exist"),
-            )
-            .advise("tasks and slots are numbered from 0"));
-        }
-        if slot_of_fixed.insert(task, slot).is_some_and(|before| before != slot) {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                format!("task {task} is fixed to two slots"),
-            )
-            .advise("one slot for each task"));
-        }
-        let list = fixed_on.entry(slot).or_default();
-        if !list.contains(&task) {
-            list.push(task);
-        }
-    }
-    let together: Vec<Vec<u32>> = fixed_on.values().cloned().collect();
-    let groups =
-        Groups::new(graph, loads, slots.len(), &together, builder.preset, builder.seed, budget);
-    let quotient = groups.graph(graph);
-    let mut inner = Problem::builder(&quotient, topology)
-        .slots(&slots)
-        .objective(builder.objective)
-        .preset(builder.preset)
-        .seed(builder.seed);
-    for (&slot, list) in &fixed_on {
-        if let Some(&task) = list.first() {
-            inner = inner.fix(groups.of_task[task as usize], slot);
-        }
-    }
-    let inner = inner.build()?;
-    let outcome = mapper.map(&inner, budget)?;
+    let fixed = Fixed::new(&builder, &slots)?;
+    let together: Vec<Vec<u32>> = fixed.on_slot.values().cloned().collect();
+    let groups = Groups::new(&builder, loads, slots.len(), &together, budget);
+    let affinity = groups.graph(graph);
+    let problem = quotient(&builder, &slots, &fixed, &affinity, &groups.of_task)?;
+    let outcome = mapper.map(&problem, budget)?;
     let slot_of_task: Vec<usize> =
         groups.of_task.iter().map(|&g| outcome.slot_of_task[g as usize]).collect();
-    let pinned: Vec<bool> =
-        (0..graph.vertices() as u32).map(|t| slot_of_fixed.contains_key(&t)).collect();
-    // The given orders are candidates too, where they keep the balance.
-    let n = slots.len();
-    let round = |task: usize| slots[task % n];
-    let block = |task: usize| slots[task * n / graph.vertices()];
     let mut candidates = vec![("groups", slot_of_task)];
-    for (name, order) in [("round-robin", &round as &dyn Fn(usize) -> usize), ("blocks", &block)] {
-        let slots: Vec<usize> = (0..graph.vertices())
-            .map(|t| slot_of_fixed.get(&(t as u32)).copied().unwrap_or_else(|| order(t)))
-            .collect();
-        let most = loads.of_slots(topology.slots(), &slots).into_iter().max();
-        if most.is_some_and(|most| most <= groups.limit) && mapper.name() == "auto" {
-            candidates.push((name, slots));
-        }
+    if mapper.compares() {
+        candidates.extend(given_orders(&builder, &slots, &fixed).into_iter().filter(
+            |(_, slots)| {
+                let most = loads.of_slots(topology.slots(), slots).into_iter().max();
+                most.is_some_and(|most| most <= groups.limit)
+            },
+        ));
     }
+    let pinned: Vec<bool> =
+        (0..graph.vertices() as u32).map(|t| fixed.slot_of.contains_key(&t)).collect();
+    let limit = groups.limit;
+    let search = LocalSearch { problem: &builder, loads, limit, pinned: &pinned, homes: None };
     let judge = Judge::new(&builder);
     let mut best: Option<(f64, &'static str, Vec<usize>)> = None;
     for (name, slots) in candidates {
         let mut improved = slots.clone();
-        improve(&builder, loads, groups.limit, &pinned, None, &mut improved, budget);
+        search.improve(&mut improved, budget);
         for answer in [slots, improved] {
             let value = judge.value(&answer);
             if best.as_ref().is_none_or(|b| value < b.0) {
@@ -119,6 +85,79 @@ pub fn map_with_loads(
     let (_, name, slot_of_task) = best.unwrap_or_default();
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(("started from", name.to_string()));
-    diagnostics.push(("load limit of a slot", groups.limit.to_string()));
-    Ok(Balanced { slot_of_task, limit: groups.limit, diagnostics })
+    diagnostics.push(("load limit of a slot", limit.to_string()));
+    Ok(Balanced { slot_of_task, limit, diagnostics })
+}
+
+/// Tasks that are fixed to slots.
+struct Fixed {
+    on_slot: BTreeMap<usize, Vec<u32>>,
+    slot_of: BTreeMap<u32, usize>,
+}
+
+impl Fixed {
+    /// Errors: a task or slot that does not exist, a task that is fixed to two slots.
+    fn new(builder: &ProblemBuilder<'_>, slots: &[usize]) -> Result<Fixed> {
+        let mut fixed = Fixed { on_slot: BTreeMap::new(), slot_of: BTreeMap::new() };
+        let wrong = |what: String, advice: &str| {
+            Err(Error::new(ErrorKind::Infeasible, what).advise(advice))
+        };
+        for &(task, slot) in &builder.fixed {
+            if task as usize >= builder.graph.vertices() || !slots.contains(&slot) {
+                return wrong(
+                    format!(
+                        "task {task} cannot be fixed to slot {slot}: one of them does not exist"
+                    ),
+                    "tasks and slots are numbered from 0",
+                );
+            }
+            if fixed.slot_of.insert(task, slot).is_some_and(|before| before != slot) {
+                return wrong(
+                    format!("task {task} is fixed to two slots"),
+                    "one slot for each task",
+                );
+            }
+            let list = fixed.on_slot.entry(slot).or_default();
+            if !list.contains(&task) {
+                list.push(task);
+            }
+        }
+        Ok(fixed)
+    }
+}
+
+/// The problem of placing the groups: those with fixed tasks stay on their slots.
+fn quotient<'a>(
+    builder: &ProblemBuilder<'a>,
+    slots: &[usize],
+    fixed: &Fixed,
+    graph: &'a Graph,
+    group_of_task: &[u32],
+) -> Result<Problem<'a>> {
+    let mut problem = Problem::builder(graph, builder.topology)
+        .slots(slots)
+        .objective(builder.objective)
+        .preset(builder.preset)
+        .seed(builder.seed);
+    for (&slot, list) in &fixed.on_slot {
+        if let Some(&task) = list.first() {
+            problem = problem.fix(group_of_task[task as usize], slot);
+        }
+    }
+    problem.build()
+}
+
+/// The orders of launchers that deal tasks out one by one, and in blocks.
+fn given_orders(
+    builder: &ProblemBuilder<'_>,
+    slots: &[usize],
+    fixed: &Fixed,
+) -> [(&'static str, Vec<usize>); 2] {
+    let (tasks, n) = (builder.graph.vertices(), slots.len());
+    let with_fixed = |order: &dyn Fn(usize) -> usize| {
+        let slot = |t: usize| fixed.slot_of.get(&(t as u32)).copied().unwrap_or_else(|| order(t));
+        (0..tasks).map(slot).collect()
+    };
+    let round_robin = with_fixed(&|task| slots[task % n]);
+    [("round-robin", round_robin), ("blocks", with_fixed(&|task| slots[task * n / tasks]))]
 }

@@ -5,6 +5,23 @@ use crate::mapping::engine::{Csr, Pool, refill, roomy};
 /// No cluster.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// One side of a bisected graph, by the clusters of the whole.
+#[derive(Clone, Copy)]
+pub(crate) struct SideOfCut<'a> {
+    /// The contraction of the whole graph.
+    pub(crate) whole: &'a Csr,
+    /// What became of every cluster of the whole on either side; [`NONE`] if it is not there.
+    pub(crate) number: &'a [[u32; 2]],
+    /// Which side.
+    pub(crate) side: usize,
+    /// The part of the graph on this side.
+    pub(crate) graph: &'a Csr,
+    /// The cluster of every vertex of the part.
+    pub(crate) cluster_of: &'a [u32],
+    /// The number that every cluster of the part has in the whole.
+    pub(crate) from: &'a [u32],
+}
+
 /// Contraction and its buffers, kept between runs.
 #[derive(Debug, Default)]
 pub(crate) struct Contractor {
@@ -47,23 +64,10 @@ impl Contractor {
     }
 
     /// What [`Self::contract`] gives for one side of a bisected graph, with rows in another order,
-    /// taken over from the contraction of the whole where the cut is not near.
-    ///
-    /// `graph` is the part of the graph on side `s`, `cluster_of` its clusters and `from` their
-    /// numbers in the whole, `number` what became of every cluster of the whole on either side
-    /// ([`NONE`]: nothing). Gives `None` where the cut is near so many clusters that contracting anew
-    /// is as good.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn inherit(
-        &mut self,
-        whole: &Csr,
-        number: &[[u32; 2]],
-        s: usize,
-        graph: &Csr,
-        cluster_of: &[u32],
-        from: &[u32],
-        pool: &mut Pool,
-    ) -> Option<Csr> {
+    /// taken over from the contraction of the whole where the cut is not near. Gives `None` where the
+    /// cut is near so many clusters that contracting anew is as good.
+    pub(crate) fn inherit(&mut self, side: &SideOfCut<'_>, pool: &mut Pool) -> Option<Csr> {
+        let SideOfCut { whole, number, side: s, graph, cluster_of, from } = *side;
         let clusters = from.len();
         let is_cut = |d: usize| number[d][0] != NONE && number[d][1] != NONE;
         let near = |c: usize| is_cut(c) || whole.arcs(c).any(|(d, _)| is_cut(d));
@@ -184,7 +188,7 @@ impl Csr {
 mod tests {
     use super::*;
     use crate::mapping::coarsening::{ClusterLimits, Clusterer};
-    use crate::mapping::engine::{Rng, Scale};
+    use crate::mapping::engine::{Scale, seeded};
     use crate::matrix::Graph;
     use proptest::prelude::*;
 
@@ -200,7 +204,7 @@ mod tests {
             let mut pool = Pool::default();
             // Twice, with what the first run leaves in the buffers.
             for seed in 0..2 {
-            let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut Rng::new(seed));
+            let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut seeded(seed));
             let coarse = contractor.contract(&graph, &of, clusters, &mut pool);
             prop_assert_eq!(coarse.total_size(), 20);
             prop_assert!(coarse.sizes.iter().all(|&s| s <= size));
@@ -230,7 +234,7 @@ mod tests {
         let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
         let limits = ClusterLimits { size: 4, members: 4 };
-        let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut Rng::new(1));
+        let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut seeded(1));
         let whole = contractor.contract(&graph, &of, clusters, &mut pool);
         let side: Vec<u8> = (0..6000).map(|v| (v % 2) as u8).collect();
         for (side, far) in [(side, false), ((0..6000).map(|v| u8::from(v < 2999)).collect(), true)]
@@ -252,8 +256,15 @@ mod tests {
                 }
                 let count = from[s].len();
                 let expected = contractor.contract(part, &part_of, count, &mut pool);
-                let found =
-                    contractor.inherit(&whole, &number, s, part, &part_of, &from[s], &mut pool);
+                let side = SideOfCut {
+                    whole: &whole,
+                    number: &number,
+                    side: s,
+                    graph: part,
+                    cluster_of: &part_of,
+                    from: &from[s],
+                };
+                let found = contractor.inherit(&side, &mut pool);
                 assert_eq!(found.is_some(), far);
                 if let Some(found) = found {
                     assert_eq!(found.sizes, expected.sizes);

@@ -4,4 +4,4 @@ mod cluster;
 mod contract;
 
 pub(crate) use cluster::{ClusterLimits, Clusterer};
-pub(crate) use contract::{Contractor, NONE};
+pub(crate) use contract::{Contractor, NONE, SideOfCut};

@@ -27,9 +27,10 @@ pub(super) fn choose_places(
 pub(crate) fn closest_in_tree(problem: &Problem<'_>, tree: &TreePlaces) -> Vec<u32> {
     let needed = needed(problem);
     let needed: Vec<bool> = tree.order.iter().map(|&p| needed[p as usize]).collect();
-    let mut picked = Vec::with_capacity(problem.tasks());
-    pick(tree, &needed, 0, needed.len(), 0, problem.tasks(), &mut picked);
-    picked
+    let picked = Vec::with_capacity(problem.tasks());
+    let mut picker = Picker { tree, needed: &needed, picked };
+    picker.pick(0, needed.len(), 0, problem.tasks());
+    picker.picked
 }
 
 /// By place: a task is fixed to it.
@@ -41,53 +42,56 @@ fn needed(problem: &Problem<'_>) -> Vec<bool> {
     needed
 }
 
-/// Takes `want` places of the group `lo..hi`, which lies above `level`, in as few of its subgroups
-/// as possible: all in one that is large enough, the smallest such, else the largest one after the
-/// other.
-fn pick(
-    tree: &TreePlaces,
-    needed: &[bool],
-    lo: usize,
-    hi: usize,
-    level: usize,
-    want: usize,
-    picked: &mut Vec<u32>,
-) {
-    if want == hi - lo {
-        return picked.extend_from_slice(&tree.order[lo..hi]);
-    }
-    if level == tree.shifts.len() {
-        let (must, may): (Vec<usize>, Vec<usize>) = (lo..hi).partition(|&k| needed[k]);
-        picked.extend(must.into_iter().chain(may).take(want).map(|k| tree.order[k]));
-        return;
-    }
-    let mut start = lo;
-    // (group, places it must give, places it is asked for)
-    let mut groups: Vec<(std::ops::Range<usize>, usize, usize)> = tree
-        .children(lo, hi, level)
-        .into_iter()
-        .map(|end| {
-            let range = std::mem::replace(&mut start, end)..end;
-            let must = needed[range.clone()].iter().filter(|&&n| n).count();
-            (range, must, must)
-        })
-        .collect();
-    let mut left = want - groups.iter().map(|g| g.1).sum::<usize>().min(want);
-    while left > 0 {
-        // Prefer groups already in use, then one that takes all the rest, then the largest.
-        let best = groups.iter_mut().filter(|g| g.2 < g.0.len()).min_by_key(|g| {
-            let room = g.0.len() - g.2;
-            let fits = room >= left;
-            (g.2 == 0, !fits, if fits { room } else { usize::MAX - room })
-        });
-        let Some(group) = best else { break };
-        let take = left.min(group.0.len() - group.2);
-        group.2 += take;
-        left -= take;
-    }
-    for (range, _, take) in groups {
-        if take > 0 {
-            pick(tree, needed, range.start, range.end, level + 1, take, picked);
+/// Picks places from the root of a tree down.
+struct Picker<'a> {
+    tree: &'a TreePlaces,
+    /// By place in the order of the tree: a task is fixed to it.
+    needed: &'a [bool],
+    picked: Vec<u32>,
+}
+
+impl Picker<'_> {
+    /// Takes `want` places of the group `lo..hi`, which lies above `level`, in as few of its subgroups
+    /// as possible: all in one that is large enough, the smallest such, else the largest one after the
+    /// other.
+    fn pick(&mut self, lo: usize, hi: usize, level: usize, want: usize) {
+        let (tree, needed) = (self.tree, self.needed);
+        if want == hi - lo {
+            return self.picked.extend_from_slice(&tree.order[lo..hi]);
+        }
+        if level == tree.shifts.len() {
+            let (must, may): (Vec<usize>, Vec<usize>) = (lo..hi).partition(|&k| needed[k]);
+            self.picked.extend(must.into_iter().chain(may).take(want).map(|k| tree.order[k]));
+            return;
+        }
+        let mut start = lo;
+        // (group, places it must give, places it is asked for)
+        let mut groups: Vec<(std::ops::Range<usize>, usize, usize)> = tree
+            .children(lo, hi, level)
+            .into_iter()
+            .map(|end| {
+                let range = std::mem::replace(&mut start, end)..end;
+                let must = needed[range.clone()].iter().filter(|&&n| n).count();
+                (range, must, must)
+            })
+            .collect();
+        let mut left = want - groups.iter().map(|g| g.1).sum::<usize>().min(want);
+        while left > 0 {
+            // Prefer groups already in use, then one that takes all the rest, then the largest.
+            let best = groups.iter_mut().filter(|g| g.2 < g.0.len()).min_by_key(|g| {
+                let room = g.0.len() - g.2;
+                let fits = room >= left;
+                (g.2 == 0, !fits, if fits { room } else { usize::MAX - room })
+            });
+            let Some(group) = best else { break };
+            let take = left.min(group.0.len() - group.2);
+            group.2 += take;
+            left -= take;
+        }
+        for (range, _, take) in groups {
+            if take > 0 {
+                self.pick(range.start, range.end, level + 1, take);
+            }
         }
     }
 }

@@ -149,11 +149,11 @@ impl GainHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::engine::Rng;
+    use crate::mapping::engine::seeded;
 
     #[test]
     fn agrees_with_a_sorted_list() {
-        let mut rng = Rng::new(3);
+        let mut rng = seeded(3);
         let mut heap = GainHeap::default();
         heap.reset(64);
         let mut model = [None::<i64>; 64];

@@ -62,6 +62,9 @@ pub(crate) struct Csr {
     pub(crate) bias: Vec<i64>,
 }
 
+/// Memory for targets and weights of arcs.
+type FreeArcs<'a> = (&'a mut [MaybeUninit<u32>], &'a mut [MaybeUninit<i64>]);
+
 impl Csr {
     /// Copies the input graph with scaled weights; every vertex has size 1.
     pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
@@ -172,16 +175,16 @@ impl Csr {
             });
             return parts;
         }
-        let mut rooms = parts.each_mut().map(|part| {
+        let mut open = parts.each_mut().map(|part| {
             part.offsets.push(0);
-            let rooms = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
-            (rooms, &mut part.offsets, &mut part.sizes)
+            let arcs = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
+            (arcs, &mut part.offsets, &mut part.sizes)
         });
         let mut ends = [0usize; 2];
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
             let s = (own >> 31) as usize;
-            let ((targets, weights), offsets, sizes) = &mut rooms[s];
-            ends[s] = self.inner_arcs(v, own, number, targets, weights, ends[s]);
+            let (arcs, offsets, sizes) = &mut open[s];
+            ends[s] = self.inner_arcs(v, own, number, arcs, ends[s]);
             offsets.push(ends[s] as u32);
             sizes.push(size);
         }
@@ -203,8 +206,7 @@ impl Csr {
         v: usize,
         own: u32,
         number: &[u32],
-        targets: &mut [MaybeUninit<u32>],
-        weights: &mut [MaybeUninit<i64>],
+        (targets, weights): &mut FreeArcs<'_>,
         mut end: usize,
     ) -> usize {
         for (t, w) in self.arcs(v) {
@@ -220,14 +222,13 @@ impl Csr {
     /// `number` as in [`Self::split`].
     fn extract(&self, number: &[u32], side: u32, part: &mut Csr) {
         part.offsets.push(0);
-        let (targets, weights) =
-            (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
+        let mut arcs = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
         let mut end = 0usize;
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
             if own & SIDE != side {
                 continue;
             }
-            end = self.inner_arcs(v, own, number, targets, weights, end);
+            end = self.inner_arcs(v, own, number, &mut arcs, end);
             part.offsets.push(end as u32);
             part.sizes.push(size);
         }

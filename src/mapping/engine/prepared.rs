@@ -1,7 +1,7 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
 use super::chosen_places::choose_places;
-use super::{Csr, Lookup, Rng, Scale, TreePlaces, cost, lookup, with_distance};
+use super::{Csr, Lookup, Rng, Scale, TreePlaces, cost, lookup, seeded, with_distance};
 use crate::mapping::{Objective, Problem};
 
 /// Problems above this size are renumbered for locality.
@@ -64,7 +64,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
             chosen,
             lookup,
             pinned,
-            rng: Rng::new(problem.seed()),
+            rng: seeded(problem.seed()),
             scale,
         }
     }

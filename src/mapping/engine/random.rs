@@ -1,63 +1,35 @@
-//! Small deterministic random numbers (SplitMix64; Steele, Lea, Flood 2014).
-//!
-//! Own code because every rank and every launch must draw the same numbers for the same seed.
+//! Random numbers of the engine, which are the same for the same seed for ever.
 
-/// Generator; the same seed gives the same sequence for ever.
-#[derive(Debug, Clone)]
-pub(crate) struct Rng(u64);
+use crate::base::random::SplitMix64;
 
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
-        Rng(seed ^ 0x5851_f42d_4c95_7f2d)
-    }
+/// The generator.
+pub(crate) type Rng = SplitMix64;
 
-    #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// A generator for a problem's seed.
+pub(crate) fn seeded(seed: u64) -> Rng {
+    SplitMix64::new(seed ^ 0x5851_f42d_4c95_7f2d)
+}
 
-    /// A number below `bound` (0 if `bound` is 0), by multiplication instead of division.
-    #[inline]
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32).wrapping_mul(bound as u64) >> 32) as usize
-    }
-
-    /// A shuffled copy of `0..n` in `out`.
-    pub(crate) fn permutation(&mut self, n: usize, out: &mut Vec<u32>) {
-        out.clear();
-        out.extend(0..n as u32);
-        for i in (1..n).rev() {
-            out.swap(i, self.below(i + 1));
-        }
-    }
-
-    /// An independent generator for a part of the work, by the part's number.
-    pub(crate) fn fork(&self, part: u64) -> Rng {
-        let mut child = Rng(self.0 ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(17));
-        child.next();
-        child
+/// A shuffled copy of `0..n` in `out`.
+pub(crate) fn shuffled(rng: &mut Rng, n: usize, out: &mut Vec<u32>) {
+    out.clear();
+    out.extend(0..n as u32);
+    for i in (1..n).rev() {
+        out.swap(i, rng.below(i + 1));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::permutation::is_permutation;
 
     #[test]
-    fn stays_in_range_and_repeats() {
-        let (mut a, mut b) = (Rng::new(7), Rng::new(7));
-        for bound in 1..200 {
-            let x = a.below(bound);
-            assert!(x < bound);
-            assert_eq!(x, b.below(bound));
-        }
-        let mut p = Vec::new();
-        a.permutation(50, &mut p);
-        p.sort_unstable();
-        assert!(p.iter().enumerate().all(|(i, &x)| i == x as usize));
+    fn the_same_seed_gives_the_same_numbers_for_ever() {
+        let mut rng = seeded(7);
+        assert_eq!([rng.next_u64(), rng.next_u64()], [0xfae33298a8399d50, 0x61c943293fff298c]);
+        let mut order = Vec::new();
+        shuffled(&mut rng, 50, &mut order);
+        assert!(is_permutation(&order));
     }
 }

@@ -78,6 +78,7 @@ impl Csr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::engine::seeded;
     use crate::matrix::synthetic::pattern;
 
     #[test]
@@ -95,7 +96,7 @@ mod tests {
             }
         }
         let mut visits = Vec::new();
-        visiting_order(10_000, &mut Rng::new(1), &mut visits);
+        visiting_order(10_000, &mut seeded(1), &mut visits);
         visits.sort_unstable();
         assert!(visits.iter().enumerate().all(|(i, &v)| i == v as usize));
     }

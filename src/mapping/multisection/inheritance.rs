@@ -4,7 +4,7 @@
 //! contracted by them is the same but for its numbers. So large problems coarsen the finest levels
 //! anew in every fourth bisection only.
 
-use crate::mapping::coarsening::{Contractor, NONE};
+use crate::mapping::coarsening::{Contractor, NONE, SideOfCut};
 use crate::mapping::engine::{Csr, Pool};
 
 /// One level of a coarsening.
@@ -71,7 +71,10 @@ impl Inheritance {
                     };
                     let coarse = match (&step.coarse, graph) {
                         (Some(whole), Some(graph)) if of.len() >= Self::FROM => {
-                            contractor.inherit(whole, &number, s, graph, &of, &from, pool)
+                            let (number, cluster_of, from) = (&number[..], &of[..], &from[..]);
+                            let part =
+                                SideOfCut { whole, number, side: s, graph, cluster_of, from };
+                            contractor.inherit(&part, pool)
                         }
                         _ => None,
                     };

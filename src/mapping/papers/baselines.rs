@@ -2,6 +2,7 @@
 
 use super::filled_problem::FilledProblem;
 use crate::base::error::Result;
+use crate::mapping::engine::shuffled;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ impl Mapper for Random {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let mut filled = FilledProblem::new(problem, budget);
-        let mut places = Vec::new();
-        filled.rng.permutation(filled.len(), &mut places);
+        let (n, mut places) = (filled.len(), Vec::new());
+        shuffled(&mut filled.rng, n, &mut places);
         Ok(filled.outcome(places))
     }
 }

@@ -232,7 +232,7 @@ impl<'a> State<'a> {
             false => graph.weight_between(u, v),
         };
         let both: i64 = self.levels.iter().map(|l| l.saving).sum();
-        let draw = &mut rng.next();
+        let draw = &mut rng.next_u64();
         let mut noise_of = || {
             *draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             noise[(*draw >> 54) as usize % DRAWS]
@@ -297,6 +297,7 @@ impl<'a> State<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::engine::seeded;
     use crate::metrics::hop_bytes;
     use crate::topology::parse;
 
@@ -319,7 +320,7 @@ mod tests {
                 hop_bytes(&graph, topology.as_ref(), &slots) as i128
             };
             let before = cost(&position);
-            let rng = &mut Rng::new(1);
+            let rng = &mut seeded(1);
             exchange(&graph, scale, &tree, &mut position, rng, &Budget::unlimited());
             let after = cost(&position);
             let mut sorted = position.clone();

@@ -4,7 +4,7 @@
 //! The papers assume as many tasks as processors. With fewer tasks, the graph is filled up with
 //! tasks that talk to nobody, which take the places that are left over.
 
-use crate::mapping::engine::{Csr, Rng, Scale, heaviest, is_dense};
+use crate::mapping::engine::{Csr, Rng, Scale, heaviest, is_dense, seeded};
 use crate::mapping::multisection::{BisectEffort, Bisector};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 use crate::matrix::Graph;
@@ -54,7 +54,7 @@ impl<'a, 'b> FilledProblem<'a, 'b> {
         graph.sizes.resize(places.len(), 1);
         let end = graph.offsets.last().copied().unwrap_or(0);
         graph.offsets.resize(places.len() + 1, end);
-        let rng = Rng::new(problem.seed());
+        let rng = seeded(problem.seed());
         FilledProblem { problem, graph, rng, scale, budget: budget.clone() }
     }
 

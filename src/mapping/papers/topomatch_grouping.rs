@@ -262,7 +262,7 @@ fn grow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::engine::Scale;
+    use crate::mapping::engine::{Scale, seeded};
     use crate::mapping::multisection::BisectEffort;
     use crate::matrix::Graph;
 
@@ -295,7 +295,7 @@ mod tests {
             };
             for &strategy in strategies {
                 let mut bisector = Bisector::new(effort, budget);
-                let rng = &mut Rng::new(1);
+                let rng = &mut seeded(1);
                 let mut groups = group(&graph, size as usize, strategy, &mut bisector, rng, budget);
                 assert_eq!(groups.len(), (n / size) as usize);
                 let mut seen: Vec<u32> = groups.concat();

@@ -10,7 +10,7 @@ use super::filled_problem::FilledProblem;
 use super::network_search::NetworkSearch;
 use super::quotient::Quotient;
 use super::umpa_greedy::greedy;
-use super::umpa_hops::{candidates, refine};
+use super::umpa_hops::{Placed, refine};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::engine::Maxima;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
@@ -191,8 +191,9 @@ impl<'a> Run<'a> {
             let link = self.maximum.index_of_top();
             for group in self.groups_on(link) {
                 let mut near = Vec::new();
-                let (node_of, group_at) = (&self.node_of, &self.group_at);
-                candidates(filled, self.nodes, node_of, group_at, &mut search, group, |other| {
+                let (node_of, group_at) = (&self.node_of[..], &self.group_at[..]);
+                let placed = Placed { filled, nodes: self.nodes, node_of, group_at };
+                placed.candidates(&mut search, group, |other| {
                     near.push(other);
                     true
                 });

@@ -81,11 +81,8 @@ pub(super) fn refine(
             if budget.expired() {
                 return swaps;
             }
-            let Some((other, gain)) =
-                first_gain(filled, nodes, node_of, &group_at, &mut search, group)
-            else {
-                continue;
-            };
+            let placed = Placed { filled, nodes, node_of, group_at: &group_at };
+            let Some((other, gain)) = first_gain(&placed, &mut search, group) else { continue };
             total -= gain;
             swaps += 1;
             node_of.swap(group, other);
@@ -108,16 +105,13 @@ pub(super) fn refine(
 
 /// The first of the nodes near a group's partners whose group is worth swapping with, and the gain.
 fn first_gain(
-    filled: &FilledProblem,
-    nodes: &Quotient,
-    node_of: &[u32],
-    group_at: &[u32],
+    placed: &Placed<'_, '_, '_>,
     search: &mut NetworkSearch,
     group: usize,
 ) -> Option<(usize, i64)> {
     let mut found = None;
-    candidates(filled, nodes, node_of, group_at, search, group, |other| {
-        let gain = swap_gain(filled, nodes, node_of, group, other);
+    placed.candidates(search, group, |other| {
+        let gain = swap_gain(placed.filled, placed.nodes, placed.node_of, group, other);
         if gain > 0 {
             found = Some((other, gain));
         }
@@ -126,32 +120,42 @@ fn first_gain(
     found
 }
 
-/// Visits the groups on the first nodes that a search from a group's partners meets, at most
-/// [`TRIALS`], until `visit` says false.
-pub(super) fn candidates(
-    filled: &FilledProblem,
-    nodes: &Quotient,
-    node_of: &[u32],
-    group_at: &[u32],
-    search: &mut NetworkSearch,
-    group: usize,
-    mut visit: impl FnMut(usize) -> bool,
-) {
-    let sources: Vec<u32> = nodes.graph.arcs(group).map(|(other, _)| node_of[other]).collect();
-    let mut tried = 0;
-    search.levels(filled, &sources, |level| {
-        for &node in level {
-            let other = group_at[node as usize] as usize;
-            if other == group || nodes.capacity[other] != nodes.capacity[group] {
-                continue;
+/// Groups of tasks on their nodes.
+pub(super) struct Placed<'a, 'p, 'q> {
+    pub(super) filled: &'a FilledProblem<'p, 'q>,
+    pub(super) nodes: &'a Quotient,
+    /// The node of every group.
+    pub(super) node_of: &'a [u32],
+    /// The group at every node.
+    pub(super) group_at: &'a [u32],
+}
+
+impl Placed<'_, '_, '_> {
+    /// Visits the groups on the first nodes that a search from a group's partners meets, at most
+    /// [`TRIALS`], until `visit` says false.
+    pub(super) fn candidates(
+        &self,
+        search: &mut NetworkSearch,
+        group: usize,
+        mut visit: impl FnMut(usize) -> bool,
+    ) {
+        let Placed { filled, nodes, node_of, group_at } = self;
+        let sources: Vec<u32> = nodes.graph.arcs(group).map(|(other, _)| node_of[other]).collect();
+        let mut tried = 0;
+        search.levels(filled, &sources, |level| {
+            for &node in level {
+                let other = group_at[node as usize] as usize;
+                if other == group || nodes.capacity[other] != nodes.capacity[group] {
+                    continue;
+                }
+                tried += 1;
+                if !visit(other) || tried == TRIALS {
+                    return false;
+                }
             }
-            tried += 1;
-            if !visit(other) || tried == TRIALS {
-                return false;
-            }
-        }
-        true
-    });
+            true
+        });
+    }
 }
 
 /// How much hop-bytes fall if two groups swap their nodes.

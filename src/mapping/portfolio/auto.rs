@@ -127,7 +127,7 @@ fn best_for_objective(
                 [(&by_hops, "largest pair lowered"), (&given, "given order, largest pair lowered")]
             {
                 let start = prepared.by_vertex(start.place_of_task.clone());
-                let place_of = prepared.by_task(lower_largest(prepared, start));
+                let place_of = prepared.by_task(lower_largest(prepared, start, budget));
                 list.push(Outcome::new(problem, place_of).with("chosen", name));
             }
         }

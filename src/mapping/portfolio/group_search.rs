@@ -6,7 +6,7 @@
 
 use crate::mapping::Budget;
 use crate::mapping::engine::{EMPTY, Placement, Prepared, TreeDistance, TreePlaces};
-use crate::mapping::refinement::{TreeNear, swap_search};
+use crate::mapping::refinement::{Refiner, SearchSpace, SwapSearch, TreeNear};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -60,9 +60,15 @@ pub(super) fn swap_in_groups(
                 false => members.iter().map(|&t| prepared.pinned[t as usize]).collect(),
             };
             let mut inside = Placement::new(at, hi - lo);
-            let (d, near) = (TreeDistance::new(&inner), TreeNear::new(&inner));
+            let space = SearchSpace {
+                graph: &sub,
+                distance: &TreeDistance::new(&inner),
+                near: &TreeNear::new(&inner),
+                pinned: &pinned,
+                budget,
+            };
             let share = evaluations * members.len() as u64 / graph.len().max(1) as u64;
-            swap_search(&sub, &d, &near, &pinned, &mut inside, share, budget);
+            SwapSearch::new(share).refine(&space, &mut inside);
             let at = inside.place_of.iter().map(|&k| all.order[lo + k as usize]).collect();
             if let Ok(mut answers) = answers.lock() {
                 answers.push((members, at));

@@ -4,10 +4,11 @@
 //! pair, the most loaded link by a search over all links near the maximum.
 
 use super::Effort;
-use crate::mapping::engine::{Csr, Distance, Placement, Prepared, with_distance};
+use crate::mapping::engine::{Csr, Placement, Prepared, with_distance};
 use crate::mapping::evaluation::both_ways;
 use crate::mapping::refinement::{
-    Links, ListNear, Near, Nearness, TreeNear, lower_congestion, near_of,
+    LargestPair, LinkSearch, Links, ListNear, Nearness, NoRefinement, Refiner, SearchSpace,
+    TreeNear, near_of,
 };
 use crate::mapping::{Budget, Objective};
 
@@ -33,26 +34,38 @@ pub(super) fn lower_links(
     let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
     let steps = Effort::new(problem.preset(), n, prepared.tree.is_some()).congestion_steps;
     let mut rng = prepared.rng.fork(0xc0);
+    let search = LinkSearch { links: &links, pinned: &pinned, steps, budget };
     Some(match near_of(prepared) {
-        Nearness::Tree(near) => {
-            lower_congestion(&links, &near, &pinned, place_of, steps, budget, &mut rng)
-        }
-        Nearness::List(near) => {
-            lower_congestion(&links, &near, &pinned, place_of, steps, budget, &mut rng)
-        }
+        Nearness::Tree(near) => search.lower(&near, place_of, &mut rng),
+        Nearness::List(near) => search.lower(&near, place_of, &mut rng),
     })
 }
 
 /// Lowers the largest cost of a pair by swaps, as long as that works.
-pub(super) fn lower_largest(prepared: &Prepared<'_, '_>, place_of: Vec<u32>) -> Vec<u32> {
+pub(super) fn lower_largest(
+    prepared: &Prepared<'_, '_>,
+    place_of: Vec<u32>,
+    budget: &Budget,
+) -> Vec<u32> {
     let places = prepared.problem.places();
     let mut placement = Placement::new(place_of, places.len());
     let graph = one_way(prepared);
-    with_distance!(&prepared.lookup, d => {
-        if let Some(tree) = &prepared.all {
-            descend(prepared, &graph, d, &TreeNear::new(tree), &mut placement);
-        } else if places.len() <= 4096 {
-            descend(prepared, &graph, d, &ListNear::scan(d, places.len(), 32), &mut placement);
+    let (graph, pinned) = (&graph, &prepared.pinned[..]);
+    with_distance!(&prepared.lookup, distance => match &prepared.all {
+        Some(tree) => {
+            let near = &TreeNear::new(tree);
+            let space = SearchSpace { graph, distance, near, pinned, budget };
+            LargestPair.refine(&space, &mut placement)
+        }
+        None => {
+            // The lists of near places are too dear on larger machines: the start stays.
+            let scanned = if places.len() <= 4096 { places.len() } else { 0 };
+            let near = &ListNear::scan(distance, scanned, 32);
+            let space = SearchSpace { graph, distance, near, pinned, budget };
+            match scanned {
+                0 => NoRefinement.refine(&space, &mut placement),
+                _ => LargestPair.refine(&space, &mut placement),
+            }
         }
     });
     placement.place_of
@@ -71,66 +84,4 @@ fn one_way(prepared: &Prepared<'_, '_>) -> Csr {
         }
     }
     graph
-}
-
-/// The largest cost of the edges of `u` if `u` sat at `p`, the task `v` at `q`.
-fn largest_at<D: Distance>(
-    graph: &Csr,
-    d: &D,
-    at: &[u32],
-    u: usize,
-    p: u32,
-    v: u32,
-    q: u32,
-) -> i64 {
-    graph
-        .arcs(u)
-        .map(|(t, w)| w * d.between(p, if t as u32 == v { q } else { at[t] }))
-        .max()
-        .unwrap_or(0)
-}
-
-fn descend<D: Distance, N: Near>(
-    prepared: &Prepared<'_, '_>,
-    graph: &Csr,
-    d: &D,
-    near: &N,
-    placement: &mut Placement,
-) {
-    let pinned = |t: usize| prepared.pinned.get(t).copied().unwrap_or(false);
-    for _ in 0..4 * graph.len() {
-        let at = &placement.place_of;
-        let cost = |u: usize| largest_at(graph, d, at, u, at[u], u32::MAX, 0);
-        let Some(u) = (0..graph.len()).max_by_key(|&u| (cost(u), std::cmp::Reverse(u))) else {
-            return;
-        };
-        let worst = cost(u);
-        // Both ends of the worst edge may move near each of their partners.
-        let Some((x, _)) = graph.arcs(u).find(|&(t, w)| w * d.between(at[u], at[t]) == worst)
-        else {
-            return;
-        };
-        let mut best: Option<(i64, usize, u32)> = None;
-        for mover in [u, x].into_iter().filter(|&m| !pinned(m)) {
-            for (partner, _) in graph.arcs(mover) {
-                for &q in near.nearest(at[partner]) {
-                    let v = placement.task_at[q as usize];
-                    if v as usize == mover || (v != u32::MAX && pinned(v as usize)) {
-                        continue;
-                    }
-                    let p = at[mover];
-                    let mut after = largest_at(graph, d, at, mover, q, v, p);
-                    if v != u32::MAX {
-                        let other = largest_at(graph, d, at, v as usize, p, mover as u32, q);
-                        after = after.max(other);
-                    }
-                    if after < worst && best.is_none_or(|b| after < b.0) {
-                        best = Some((after, mover, q));
-                    }
-                }
-            }
-        }
-        let Some((_, mover, q)) = best else { return };
-        placement.swap(mover, q);
-    }
 }

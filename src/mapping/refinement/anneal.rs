@@ -4,11 +4,11 @@
 //! at a random place near the partner: only proposals that can bring a pair together.
 
 use super::near::Near;
-use crate::mapping::Budget;
-use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
+use super::refiner::{Refiner, SearchSpace};
+use crate::mapping::engine::{Distance, EMPTY, Placement, Rng};
 
-/// Schedule of one annealing run.
-#[derive(Debug, Clone, Copy)]
+/// One annealing run. The final state may be worse than the first.
+#[derive(Debug, Clone)]
 pub(crate) struct Annealing {
     /// Proposals in all.
     pub(crate) steps: u64,
@@ -16,27 +16,28 @@ pub(crate) struct Annealing {
     pub(crate) hot: f64,
     /// Last temperature, in the same units.
     pub(crate) cold: f64,
+    /// Draws the proposals.
+    pub(crate) rng: Rng,
 }
 
 /// Entries of the table of −ln(u).
 const DRAWS: usize = 4096;
 
-/// Runs the schedule on `placement`; the final state may be worse than the first. Returns the
-/// change of cost.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn anneal<D: Distance, N: Near>(
-    graph: &Csr,
-    d: &D,
-    near: &N,
-    pinned: &[bool],
+impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
+    fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
+        run(space, self, placement)
+    }
+}
+
+fn run<D: Distance, N: Near>(
+    space: &SearchSpace<'_, D, N>,
+    schedule: &mut Annealing,
     placement: &mut Placement,
-    schedule: Annealing,
-    budget: &Budget,
-    rng: &mut Rng,
 ) -> i128 {
-    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
+    let (graph, d, near, budget) = (space.graph, space.distance, space.near, space.budget);
+    let rng = &mut schedule.rng;
     let movable: Vec<u32> = (0..graph.len() as u32)
-        .filter(|&t| !is_pinned(t) && graph.degree(t as usize) > 0)
+        .filter(|&t| !space.is_pinned(t as usize) && graph.degree(t as usize) > 0)
         .collect();
     if movable.is_empty() {
         return 0;
@@ -50,7 +51,7 @@ pub(crate) fn anneal<D: Distance, N: Near>(
             return None;
         }
         let v = placement.task_at[q as usize];
-        (v == EMPTY || !is_pinned(v)).then_some((u, q))
+        (v == EMPTY || !space.is_pinned(v as usize)).then_some((u, q))
     };
     // The mean uphill step sets the scale of temperatures.
     let (mut uphill, mut count) = (0f64, 0u32);
@@ -86,7 +87,8 @@ pub(crate) fn anneal<D: Distance, N: Near>(
         for _ in 0..BLOCK {
             let Some((u, q)) = propose(placement, rng) else { continue };
             let delta = placement.delta(graph, d, u, q);
-            if delta <= 0 || (delta as f64) < temperature * draws[rng.next() as usize & (DRAWS - 1)]
+            if delta <= 0
+                || (delta as f64) < temperature * draws[rng.next_u64() as usize & (DRAWS - 1)]
             {
                 placement.swap(u, q);
                 block_change += delta;

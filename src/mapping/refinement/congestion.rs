@@ -183,92 +183,105 @@ const HOT: f64 = 0.005;
 /// Proposals between two looks at which pairs pass hot links.
 const ROUND: u64 = 512;
 
-/// Searches with `steps` proposals from `place_of` (by task); the answer is never worse in the most
-/// loaded link.
-pub(crate) fn lower_congestion<N: Near>(
-    links: &Links<'_>,
-    near: &N,
-    pinned: &[bool],
-    place_of: Vec<u32>,
-    steps: u64,
-    budget: &Budget,
-    rng: &mut Rng,
-) -> Vec<u32> {
-    let count = links.inverse.len();
-    let mut state = State {
-        links,
-        placement: Placement::new(place_of.clone(), links.slots.len()),
-        load: vec![0.0; count],
-        maxima: Maxima::new(count),
-        change: vec![0.0; count],
-        touched: Vec::new(),
-        stamp: vec![0; count],
-        proposal: 0,
-        unit: 1.0,
-    };
-    for &(i, j, weight) in &links.pairs {
-        let (a, b) = (place_of[i as usize], place_of[j as usize]);
-        let slot = |p: u32| links.slots[p as usize] as usize;
-        let load = &mut state.load;
-        links.network.route(slot(a), slot(b), &mut |link| {
-            load[link] += weight * links.inverse[link];
-        });
-    }
-    for (link, &load) in state.load.iter().enumerate() {
-        state.maxima.set(link, load);
-    }
-    state.unit = state.maxima.top();
-    if state.unit <= 0.0 || links.pairs.is_empty() {
-        return place_of;
-    }
-    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
-    let mut best = (state.unit, place_of);
-    let mut hot = Vec::new();
-    let mut temperature = 0.0;
-    let rounds = steps.div_ceil(ROUND).max(1);
-    for round in 0..rounds {
-        if budget.expired() {
-            break;
+/// The search: on which links, with whom in place, for how long.
+pub(crate) struct LinkSearch<'a, 'b> {
+    pub(crate) links: &'b Links<'a>,
+    /// By task: it keeps its place. Empty if all may move.
+    pub(crate) pinned: &'b [bool],
+    /// Proposals in all.
+    pub(crate) steps: u64,
+    pub(crate) budget: &'b Budget,
+}
+
+impl<'a> State<'a, '_> {
+    /// The loads under `place_of`; `None` if nothing travels.
+    fn new<'b>(links: &'b Links<'a>, place_of: &[u32]) -> Option<State<'a, 'b>> {
+        let count = links.inverse.len();
+        let mut state = State {
+            links,
+            placement: Placement::new(place_of.to_vec(), links.slots.len()),
+            load: vec![0.0; count],
+            maxima: Maxima::new(count),
+            change: vec![0.0; count],
+            touched: Vec::new(),
+            stamp: vec![0; count],
+            proposal: 0,
+            unit: 1.0,
+        };
+        for &(i, j, weight) in &links.pairs {
+            let (a, b) = (place_of[i as usize], place_of[j as usize]);
+            let slot = |p: u32| links.slots[p as usize] as usize;
+            let load = &mut state.load;
+            links.network.route(slot(a), slot(b), &mut |link| {
+                load[link] += weight * links.inverse[link];
+            });
         }
-        budget.report("congestion", round, rounds);
-        state.hot_pairs(&mut hot);
-        let (mut uphill, mut seen) = (0.0, 0u32);
-        for _ in 0..ROUND {
-            let coin = rng.next();
-            let pair = if coin & 3 != 0 && !hot.is_empty() {
-                hot[rng.below(hot.len())]
-            } else {
-                rng.below(links.pairs.len()) as u32
-            };
-            let (i, j, _) = links.pairs[pair as usize];
-            let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
-            // Near a partner, or a step aside, which changes the routes.
-            let around = if coin & 24 == 0 { u } else { x };
-            let q = near.pick(state.placement.place_of[around as usize], rng);
-            let v = state.placement.task_at[q as usize];
-            if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
-                continue;
-            }
-            let delta = state.propose(u as usize, q);
-            if delta > 0.0 {
-                uphill += delta;
-                seen += 1;
-            }
-            let draw = || (rng.next() >> 11) as f64 / (1u64 << 53) as f64;
-            let accept =
-                delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, draw));
-            state.finish(u as usize, q, accept);
-            if accept && state.maxima.top() < best.0 * (1.0 - 1e-12) {
-                best = (state.maxima.top(), state.placement.place_of.clone());
-            }
+        for (link, &load) in state.load.iter().enumerate() {
+            state.maxima.set(link, load);
         }
-        // The mean uphill step of the round sets the scale; falls to nothing.
-        let left = 1.0 - (round + 1) as f64 / rounds as f64;
-        temperature = HOT * left * left * uphill / f64::from(seen.max(1));
-        // The unit follows the maximum, so that the power neither overflows nor goes blind.
-        state.unit = state.maxima.top().max(best.0 * 0.5);
+        state.unit = state.maxima.top();
+        if state.unit <= 0.0 || links.pairs.is_empty() {
+            return None;
+        }
+        Some(state)
     }
-    best.1
+}
+
+impl LinkSearch<'_, '_> {
+    /// Searches from `place_of` (by task) and tries places near the others; the answer is never worse
+    /// in the most loaded link.
+    pub(crate) fn lower<N: Near>(&self, near: &N, place_of: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
+        let links = self.links;
+        let Some(mut state) = State::new(links, &place_of) else { return place_of };
+        let is_pinned = |t: u32| self.pinned.get(t as usize).copied().unwrap_or(false);
+        let mut best = (state.unit, place_of);
+        let mut hot = Vec::new();
+        let mut temperature = 0.0;
+        let rounds = self.steps.div_ceil(ROUND).max(1);
+        for round in 0..rounds {
+            if self.budget.expired() {
+                break;
+            }
+            self.budget.report("congestion", round, rounds);
+            state.hot_pairs(&mut hot);
+            let (mut uphill, mut seen) = (0.0, 0u32);
+            for _ in 0..ROUND {
+                let coin = rng.next_u64();
+                let pair = if coin & 3 != 0 && !hot.is_empty() {
+                    hot[rng.below(hot.len())]
+                } else {
+                    rng.below(links.pairs.len()) as u32
+                };
+                let (i, j, _) = links.pairs[pair as usize];
+                let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
+                // Near a partner, or a step aside, which changes the routes.
+                let around = if coin & 24 == 0 { u } else { x };
+                let q = near.pick(state.placement.place_of[around as usize], rng);
+                let v = state.placement.task_at[q as usize];
+                if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
+                    continue;
+                }
+                let delta = state.propose(u as usize, q);
+                if delta > 0.0 {
+                    uphill += delta;
+                    seen += 1;
+                }
+                let draw = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+                let accept =
+                    delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, draw));
+                state.finish(u as usize, q, accept);
+                if accept && state.maxima.top() < best.0 * (1.0 - 1e-12) {
+                    best = (state.maxima.top(), state.placement.place_of.clone());
+                }
+            }
+            // The mean uphill step of the round sets the scale; falls to nothing.
+            let left = 1.0 - (round + 1) as f64 / rounds as f64;
+            temperature = HOT * left * left * uphill / f64::from(seen.max(1));
+            // The unit follows the maximum, so that the power neither overflows nor goes blind.
+            state.unit = state.maxima.top().max(best.0 * 0.5);
+        }
+        best.1
+    }
 }
 
 /// True with probability e^−x, from a draw in 0..1.
@@ -279,6 +292,7 @@ fn draw_below(x: f64, mut draw: impl FnMut() -> f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::engine::seeded;
     use crate::mapping::refinement::ListNear;
     use crate::matrix::Traffic;
     use crate::metrics::evaluate;
@@ -312,10 +326,9 @@ mod tests {
             let near = ListNear::scan(&far, 12, 6);
             let start: Vec<u32> = (0..10).collect();
             let pinned = [true, false, false, false, false, false, false, false, false, false];
-            let answer = lower_congestion(
-                &links, &near, &pinned, start.clone(), 2000, &Budget::unlimited(),
-                &mut crate::mapping::engine::Rng::new(seed),
-            );
+            let budget = Budget::unlimited();
+            let search = LinkSearch { links: &links, pinned: &pinned, steps: 2000, budget: &budget };
+            let answer = search.lower(&near, start.clone(), &mut seeded(seed));
             prop_assert_eq!(answer[0], 0);
             let value = |place_of: &[u32]| {
                 let slots: Vec<usize> = place_of.iter().map(|&p| p as usize).collect();

@@ -3,6 +3,7 @@
 //! Single moves through slightly unbalanced states, but a state only counts as an answer when its
 //! imbalance is allowed; on the input graph that is exactly zero.
 
+use super::bisection_refiner::BisectionRefiner;
 use super::fm_limits::FmLimits;
 use super::fm_small::{self, FmSmall};
 use crate::mapping::engine::{Bisection, Csr, GainHeap, Rng, refill};
@@ -25,12 +26,8 @@ const KNOWN: u8 = 1;
 const LOCKED: u8 = 2;
 const LISTED: u8 = 4;
 
-impl Fm {
-    /// Improves `b` in place; the result is never worse in (imbalance beyond allowed, cut).
-    ///
-    /// `near_cut(v)` may say false for vertices that are surely not at the cut: they are only
-    /// looked at when a neighbour moves.
-    pub(crate) fn refine(
+impl BisectionRefiner for Fm {
+    fn refine(
         &mut self,
         graph: &Csr,
         b: &mut Bisection,
@@ -41,7 +38,7 @@ impl Fm {
         if n <= fm_small::MOST {
             self.state.clear();
             self.state.resize(n, LISTED);
-            return self.small.refine(graph, b, limits);
+            return self.small.refine(graph, b, limits, near_cut);
         }
         refill(&mut self.gain, n, 0);
         refill(&mut self.state, n, 0);
@@ -58,7 +55,9 @@ impl Fm {
             }
         }
     }
+}
 
+impl Fm {
     /// The best of `growings` bisections from nothing, each refined; `None` for graphs that are too
     /// large for that.
     pub(crate) fn first(
@@ -170,35 +169,5 @@ impl Fm {
             }
         }
         best < start
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mapping::engine::Scale;
-    use crate::matrix::Graph;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn ends_balanced_with_the_cut_it_claims(
-            raw in prop::collection::vec((0u32..24, 0u32..24, 1u64..9), 0..90),
-            sides in prop::collection::vec(0u8..2, 24), target in 1i64..24, slack in 1i64..4,
-            silent in prop_oneof![Just(0usize), Just(fm_small::MOST)])
-        {
-            // Both for few vertices and, with silent ones on side 1, for many.
-            let n = 24 + silent;
-            let graph = Csr::from_graph(&Graph::from_edges(n, &raw), Scale::new(1 << 20, 1));
-            let sides = [sides, vec![1; silent]].concat();
-            let mut b = Bisection::new(&graph, sides);
-            let before = (b.size[0] == target, b.cut);
-            let limits = FmLimits { target, allowed: 0, slack, patience: 50, passes: 8 };
-            Fm::default().refine(&graph, &mut b, limits, |_| true);
-            prop_assert_eq!(b.size[0], target);
-            let counted = Bisection::new(&graph, b.side.clone());
-            prop_assert_eq!((counted.size, counted.cut), (b.size, b.cut));
-            prop_assert!(!before.0 || b.cut <= before.1);
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! keeping a queue in order costs more than looking. The moves are those of [`super::Fm`], except
 //! that all gains are known from the start.
 
+use super::bisection_refiner::BisectionRefiner;
 use super::fm_limits::FmLimits;
 use crate::mapping::engine::{Bisection, Csr, Rng};
 
@@ -40,9 +41,15 @@ impl Default for FmSmall {
     }
 }
 
-impl FmSmall {
-    /// As [`super::Fm::refine`], for graphs of at most [`MOST`] vertices.
-    pub(super) fn refine(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) {
+impl BisectionRefiner for FmSmall {
+    /// For graphs of at most [`MOST`] vertices, all of which are looked at.
+    fn refine(
+        &mut self,
+        graph: &Csr,
+        b: &mut Bisection,
+        limits: FmLimits,
+        _near_cut: impl Fn(usize) -> bool,
+    ) {
         let unbalanced = limits.excess(b) > 0;
         (self.listed, self.side_1) = (0, 0);
         for v in 0..graph.len().min(MOST) {
@@ -66,7 +73,9 @@ impl FmSmall {
         }
         self.passes(graph, b, limits);
     }
+}
 
+impl FmSmall {
     fn passes(&mut self, graph: &Csr, b: &mut Bisection, limits: FmLimits) {
         for _ in 0..limits.passes {
             if !self.pass(graph, b, limits) {

@@ -1,18 +1,24 @@
 //! Refinement: from a valid answer to a better one.
 
 mod anneal;
+mod bisection_refiner;
 mod congestion;
 mod fm;
 mod fm_limits;
 mod fm_small;
+mod largest_pair;
 mod near;
 mod nearness;
+mod refiner;
 mod swap;
 
-pub(crate) use anneal::{Annealing, anneal};
-pub(crate) use congestion::{Links, lower_congestion};
+pub(crate) use anneal::Annealing;
+pub(crate) use bisection_refiner::{BisectionRefiner, Unrefined};
+pub(crate) use congestion::{LinkSearch, Links};
 pub(crate) use fm::Fm;
 pub(crate) use fm_limits::FmLimits;
+pub(crate) use largest_pair::LargestPair;
 pub(crate) use near::{ListNear, Near, TreeNear};
 pub(crate) use nearness::{Nearness, near_of, with_near};
-pub(crate) use swap::{swap_search, swap_search_from};
+pub(crate) use refiner::{NoRefinement, Refiner, SearchSpace};
+pub(crate) use swap::SwapSearch;

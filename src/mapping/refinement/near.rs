@@ -1,6 +1,6 @@
 //! Which places are near a place: where local search looks for a better seat.
 
-use crate::mapping::engine::{Distance, Rng, TreePlaces};
+use crate::mapping::engine::{Distance, Rng, TreePlaces, seeded};
 use crate::topology::Network;
 
 /// Places near a given one, itself included.
@@ -64,7 +64,7 @@ impl Near for TreeNear {
     #[inline(always)]
     fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
         let mut level = 0;
-        let coin = rng.next();
+        let coin = rng.next_u64();
         if self.ranges.len() > 1 && coin & 3 == 0 {
             level = 1 + (coin >> 2) as usize % (self.ranges.len() - 1);
         }
@@ -117,7 +117,7 @@ impl ListNear {
         let width = width.min(places).max(1);
         let mut list = Vec::with_capacity(places * width);
         let mut row: Vec<(i64, u32)> = Vec::with_capacity(tries + 1);
-        let mut rng = Rng::new(places as u64);
+        let mut rng = seeded(places as u64);
         let half = tries / 2;
         for p in 0..places {
             row.clear();

@@ -5,38 +5,46 @@
 //! takes the best swap. A queue of tasks whose surroundings changed keeps later rounds short.
 
 use super::near::Near;
-use crate::mapping::Budget;
-use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
+use super::refiner::{Refiner, SearchSpace};
+use crate::mapping::engine::{Distance, EMPTY, Placement};
 
-/// Swaps until no candidate improves, or `evaluations` deltas were computed. Returns the gain.
-pub(crate) fn swap_search<D: Distance, N: Near>(
-    graph: &Csr,
-    d: &D,
-    near: &N,
-    pinned: &[bool],
-    placement: &mut Placement,
+/// Swaps until no candidate improves, or enough were looked at.
+pub(crate) struct SwapSearch {
+    /// Changes of cost that may be computed.
     evaluations: u64,
-    budget: &Budget,
-) -> i128 {
-    let awake = vec![true; graph.len()];
-    swap_search_from(graph, d, near, pinned, placement, awake, evaluations, budget)
+    /// By vertex: it is looked at from the start, and not only once its surroundings change. All are
+    /// where this is `None`.
+    awake: Option<Vec<bool>>,
 }
 
-/// As [`swap_search`]; only tasks that are `awake` are looked at, until their surroundings change.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn swap_search_from<D: Distance, N: Near>(
-    graph: &Csr,
-    d: &D,
-    near: &N,
-    pinned: &[bool],
+impl SwapSearch {
+    /// Looks at all vertices.
+    pub(crate) fn new(evaluations: u64) -> Self {
+        SwapSearch { evaluations, awake: None }
+    }
+
+    /// Looks at the vertices that are `awake`, and at others once their surroundings change.
+    pub(crate) fn from(evaluations: u64, awake: Option<Vec<bool>>) -> Self {
+        SwapSearch { evaluations, awake }
+    }
+}
+
+impl<D: Distance, N: Near> Refiner<D, N> for SwapSearch {
+    fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
+        let awake = self.awake.take().unwrap_or_else(|| vec![true; space.graph.len()]);
+        search(space, placement, awake, self.evaluations)
+    }
+}
+
+fn search<D: Distance, N: Near>(
+    space: &SearchSpace<'_, D, N>,
     placement: &mut Placement,
     awake: Vec<bool>,
     mut evaluations: u64,
-    budget: &Budget,
 ) -> i128 {
+    let (graph, d, near) = (space.graph, space.distance, space.near);
     let n = graph.len();
-    let is_pinned = |t: usize| pinned.get(t).copied().unwrap_or(false);
-    let mut gained = 0i128;
+    let mut change = 0i128;
     let mut queue: std::collections::VecDeque<u32> =
         (0..n as u32).filter(|&t| awake[t as usize]).collect();
     let mut queued = awake;
@@ -45,13 +53,13 @@ pub(crate) fn swap_search_from<D: Distance, N: Near>(
     while let Some(u) = queue.pop_front() {
         let u = u as usize;
         queued[u] = false;
-        if is_pinned(u) {
+        if space.is_pinned(u) {
             continue;
         }
         since_check += 1;
         if since_check >= 256 {
             since_check = 0;
-            if budget.expired() {
+            if space.budget.expired() {
                 break;
             }
         }
@@ -72,7 +80,7 @@ pub(crate) fn swap_search_from<D: Distance, N: Near>(
                     continue;
                 }
                 let v = placement.task_at[q as usize];
-                if v != EMPTY && is_pinned(v as usize) {
+                if v != EMPTY && space.is_pinned(v as usize) {
                     continue;
                 }
                 evaluations = evaluations.saturating_sub(1);
@@ -90,7 +98,7 @@ pub(crate) fn swap_search_from<D: Distance, N: Near>(
             }
         }
         if best.0 < 0 {
-            gained -= i128::from(best.0);
+            change += i128::from(best.0);
             let other = placement.task_at[best.1 as usize];
             placement.swap(u, best.1);
             let mut wake = |t: usize| {
@@ -110,5 +118,5 @@ pub(crate) fn swap_search_from<D: Distance, N: Near>(
             break;
         }
     }
-    gained
+    change
 }

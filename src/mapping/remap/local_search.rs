@@ -66,71 +66,75 @@ pub(super) fn settle(
     let start = prepared.by_vertex(place_of);
     with_near!(prepared, d, near => {
         let placement = Placement::new(start, seats.slot_place.len());
-        prepared.by_task(search(prepared, seats, d, near, placement, price, budget))
+        let search = PricedSearch { prepared, seats, price, budget };
+        prepared.by_task(search.run(d, near, placement))
     })
 }
 
-fn search<D: Distance, N: Near>(
-    prepared: &Prepared<'_, '_>,
-    seats: &Seats,
-    d: &D,
-    near: &N,
-    mut placement: Placement,
+/// A local search in which leaving a slot has a price.
+struct PricedSearch<'a, 'p, 'q> {
+    prepared: &'a Prepared<'p, 'q>,
+    seats: &'a Seats,
     price: i64,
-    budget: &Budget,
-) -> Vec<u32> {
-    let graph = &prepared.graph;
-    let n = graph.len();
-    let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
-    let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
-    let mut queued = vec![true; n];
-    let mut tries = 1000 * n as u64;
-    let mut visits = 0u32;
-    while let Some(u) = queue.pop_front() {
-        let u = u as usize;
-        queued[u] = false;
-        visits = visits.wrapping_add(1);
-        if pinned(u) {
-            continue;
-        }
-        if tries == 0 || (visits.is_multiple_of(256) && budget.expired()) {
-            break;
-        }
-        let p = placement.place_of[u];
-        let task = prepared.task(u);
-        let mut best = (0i128, p);
-        let home = seats.first_place[task];
-        let own_slot = (home != NONE).then_some(home);
-        let around = graph.arcs(u).flat_map(|(t, _)| near.nearest(placement.place_of[t]));
-        for q in around.copied().chain(own_slot) {
-            let v = placement.task_at[q as usize];
-            if q == p || (v != NONE && pinned(v as usize)) {
+    budget: &'a Budget,
+}
+
+impl PricedSearch<'_, '_, '_> {
+    fn run<D: Distance, N: Near>(&self, d: &D, near: &N, mut placement: Placement) -> Vec<u32> {
+        let PricedSearch { prepared, seats, price, budget } = *self;
+        let graph = &prepared.graph;
+        let n = graph.len();
+        let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
+        let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
+        let mut queued = vec![true; n];
+        let mut tries = 1000 * n as u64;
+        let mut visits = 0u32;
+        while let Some(u) = queue.pop_front() {
+            let u = u as usize;
+            queued[u] = false;
+            visits = visits.wrapping_add(1);
+            if pinned(u) {
                 continue;
             }
-            tries = tries.saturating_sub(1);
-            let mut moves = seats.left(task, q) - seats.left(task, p);
-            if v != NONE {
-                let other = prepared.task(v as usize);
-                moves += seats.left(other, p) - seats.left(other, q);
+            if tries == 0 || (visits.is_multiple_of(256) && budget.expired()) {
+                break;
             }
-            let delta =
-                i128::from(placement.delta(graph, d, u, q)) + i128::from(price) * i128::from(moves);
-            if delta < best.0 {
-                best = (delta, q);
+            let p = placement.place_of[u];
+            let task = prepared.task(u);
+            let mut best = (0i128, p);
+            let home = seats.first_place[task];
+            let own_slot = (home != NONE).then_some(home);
+            let around = graph.arcs(u).flat_map(|(t, _)| near.nearest(placement.place_of[t]));
+            for q in around.copied().chain(own_slot) {
+                let v = placement.task_at[q as usize];
+                if q == p || (v != NONE && pinned(v as usize)) {
+                    continue;
+                }
+                tries = tries.saturating_sub(1);
+                let mut moves = seats.left(task, q) - seats.left(task, p);
+                if v != NONE {
+                    let other = prepared.task(v as usize);
+                    moves += seats.left(other, p) - seats.left(other, q);
+                }
+                let delta = i128::from(placement.delta(graph, d, u, q))
+                    + i128::from(price) * i128::from(moves);
+                if delta < best.0 {
+                    best = (delta, q);
+                }
             }
-        }
-        if best.0 < 0 {
-            let other = placement.task_at[best.1 as usize];
-            placement.swap(u, best.1);
-            for x in [u as u32, other].into_iter().filter(|&x| x != NONE) {
-                let x = x as usize;
-                for t in graph.arcs(x).map(|(t, _)| t).chain([x]) {
-                    if !std::mem::replace(&mut queued[t], true) {
-                        queue.push_back(t as u32);
+            if best.0 < 0 {
+                let other = placement.task_at[best.1 as usize];
+                placement.swap(u, best.1);
+                for x in [u as u32, other].into_iter().filter(|&x| x != NONE) {
+                    let x = x as usize;
+                    for t in graph.arcs(x).map(|(t, _)| t).chain([x]) {
+                        if !std::mem::replace(&mut queued[t], true) {
+                            queue.push_back(t as u32);
+                        }
                     }
                 }
             }
         }
+        placement.place_of
     }
-    placement.place_of
 }

@@ -6,7 +6,7 @@
 //! tasks are known to be so far.
 
 use super::Bisector;
-use super::halves::Halves;
+use super::place_halves::Halves;
 use crate::mapping::engine::{Csr, Distance, Rng};
 
 /// One part under construction: tasks and as many places.

@@ -7,6 +7,7 @@
 
 use super::inheritance::Inheritance;
 use super::{BisectEffort, Bisector};
+use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Rng, TreePlaces};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,7 +28,8 @@ pub(crate) fn multisect(
     let mut task_at = vec![0u32; graph.len()];
     let threads = bisector.budget().threads();
     let run = Run { places, effort: bisector.effort(), rng, placed: AtomicU64::new(0) };
-    run.group(graph, members, None, 0, 0, &mut task_at, bisector, threads);
+    let part = Part { graph, members, left: None, lo: 0, level: 0, out: &mut task_at };
+    run.group(part, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
         answer[task as usize] = k as u32;
@@ -43,68 +45,58 @@ struct Run<'a> {
     placed: AtomicU64,
 }
 
+/// Tasks and as many places in a row that are to be filled with them.
+struct Part<'a> {
+    /// Its vertices are the tasks `members`.
+    graph: &'a Csr,
+    members: Vec<u32>,
+    /// The coarsening that the bisection above left for this part.
+    left: Option<Inheritance>,
+    /// The first place.
+    lo: usize,
+    /// The places are one group above this level.
+    level: usize,
+    /// `out[k]` becomes the task at place `lo + k`.
+    out: &'a mut [u32],
+}
+
 impl Run<'_> {
-    /// Splits `graph` (its vertices are the tasks `members`) among the places from `lo` on, which
-    /// are one group above `level`; `out[k]` becomes the task at place `lo + k`.
-    #[allow(clippy::too_many_arguments)]
-    fn group(
-        &self,
-        graph: &Csr,
-        members: Vec<u32>,
-        left: Option<Inheritance>,
-        lo: usize,
-        mut level: usize,
-        out: &mut [u32],
-        bisector: &mut Bisector,
-        threads: usize,
-    ) {
-        let hi = lo + members.len();
+    /// Splits a part among the groups below it.
+    fn group(&self, mut part: Part<'_>, bisector: &mut Bisector, threads: usize) {
+        let (lo, hi) = (part.lo, part.lo + part.members.len());
         let mut ends = vec![hi];
-        while level < self.places.shifts.len() {
-            ends = self.places.children(lo, hi, level);
-            level += 1;
+        while part.level < self.places.shifts.len() {
+            ends = self.places.children(lo, hi, part.level);
+            part.level += 1;
             if ends.len() > 1 {
                 break;
             }
         }
-        let single = ends.len() == members.len();
+        let single = ends.len() == part.members.len();
         if ends.len() <= 1 || single {
-            out.copy_from_slice(&members);
-            let count = members.len() as u64;
-            let done = self.placed.fetch_add(count, Ordering::Relaxed) + count;
-            let of = self.places.order.len() as u64;
-            // A few hundred reports in all.
-            if done * 256 / of.max(1) != (done - count) * 256 / of.max(1) {
-                bisector.budget().report("splitting", done, of);
-            }
+            part.out.copy_from_slice(&part.members);
+            self.report(part.members.len() as u64, bisector.budget());
             return;
         }
-        self.split(graph, members, left, lo, &ends, level, out, bisector, threads);
+        self.split(part, &ends, bisector, threads);
     }
 
-    /// Splits among the children that end at `ends` by bisecting their list.
-    #[allow(clippy::too_many_arguments)]
-    fn split(
-        &self,
-        graph: &Csr,
-        members: Vec<u32>,
-        left: Option<Inheritance>,
-        lo: usize,
-        ends: &[usize],
-        level: usize,
-        out: &mut [u32],
-        bisector: &mut Bisector,
-        threads: usize,
-    ) {
-        let (Some(&hi), true) = (ends.last(), ends.len() > 1) else {
-            return self.group(graph, members, left, lo, level, out, bisector, threads);
-        };
-        let middle = lo + (hi - lo) / 2;
-        let mut cut = ends.partition_point(|&e| e <= middle).max(1);
-        if cut < ends.len() - 1 && ends[cut].abs_diff(middle) < ends[cut - 1].abs_diff(middle) {
-            cut += 1;
+    /// Reports that more tasks have their place; a few hundred reports in all.
+    fn report(&self, count: u64, budget: &Budget) {
+        let done = self.placed.fetch_add(count, Ordering::Relaxed) + count;
+        let of = self.places.order.len() as u64;
+        if done * 256 / of.max(1) != (done - count) * 256 / of.max(1) {
+            budget.report("splitting", done, of);
         }
-        let cut = cut.min(ends.len() - 1);
+    }
+
+    /// Splits a part among the groups that end at `ends` by bisecting their list.
+    fn split(&self, part: Part<'_>, ends: &[usize], bisector: &mut Bisector, threads: usize) {
+        let (Some(&hi), true) = (ends.last(), ends.len() > 1) else {
+            return self.group(part, bisector, threads);
+        };
+        let Part { graph, members, left, lo, level, out } = part;
+        let cut = middle(ends, lo, hi);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
         bisector.inherit(left);
@@ -119,24 +111,37 @@ impl Run<'_> {
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
+        let part_0 = Part { graph: &sub_0, members: tasks_0, left: left_0, lo, level, out: out_0 };
+        let part_1 =
+            Part { graph: &sub_1, members: tasks_1, left: left_1, lo: at, level, out: out_1 };
         if threads > 1 && hi - lo >= THREAD_FROM {
             let budget = &bisector.budget().clone();
             let half = threads / 2;
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut own = Bisector::new(self.effort, budget);
-                    self.split(&sub_1, tasks_1, left_1, at, ends_1, level, out_1, &mut own, half);
+                    self.split(part_1, ends_1, &mut own, half);
                 });
-                let rest = threads - half;
-                self.split(&sub_0, tasks_0, left_0, lo, ends_0, level, out_0, bisector, rest);
+                self.split(part_0, ends_0, bisector, threads - half);
             });
             bisector.recycle(sub_0);
             bisector.recycle(sub_1);
         } else {
-            self.split(&sub_0, tasks_0, left_0, lo, ends_0, level, out_0, bisector, 1);
+            self.split(part_0, ends_0, bisector, 1);
             bisector.recycle(sub_0);
-            self.split(&sub_1, tasks_1, left_1, at, ends_1, level, out_1, bisector, 1);
+            self.split(part_1, ends_1, bisector, 1);
             bisector.recycle(sub_1);
         }
     }
+}
+
+/// How many of the groups of `lo..hi`, which end at `ends`, go to the first side: as near to half of
+/// the places as their ends allow.
+fn middle(ends: &[usize], lo: usize, hi: usize) -> usize {
+    let middle = lo + (hi - lo) / 2;
+    let mut cut = ends.partition_point(|&e| e <= middle).max(1);
+    if cut < ends.len() - 1 && ends[cut].abs_diff(middle) < ends[cut - 1].abs_diff(middle) {
+        cut += 1;
+    }
+    cut.min(ends.len() - 1)
 }

@@ -3,9 +3,9 @@
 use super::inheritance::{Inheritance, Step};
 use crate::mapping::Budget;
 use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
-use crate::mapping::engine::{Bisection, Csr, GainHeap, Pool, Rng};
-use crate::mapping::initial::grow;
-use crate::mapping::refinement::{Fm, FmLimits};
+use crate::mapping::engine::{Bisection, Csr, Pool, Rng};
+use crate::mapping::initial::{Growing, InOrder, InitialBisection};
+use crate::mapping::refinement::{BisectionRefiner, Fm, FmLimits, Unrefined};
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl BisectEffort {
 pub(crate) struct Bisector {
     effort: BisectEffort,
     fm: Fm,
-    queue: GainHeap,
+    growing: Growing,
     clusterer: Clusterer,
     contractor: Contractor,
     scratch: Vec<u32>,
@@ -56,6 +56,19 @@ pub(crate) struct Bisector {
     budget: Budget,
 }
 
+/// One level of a run: the graph, contracted by the cluster of every vertex of the one below.
+struct Level {
+    coarse: Csr,
+    of: Vec<u32>,
+}
+
+/// All levels of a run, the finest first, and the sides of the coarsest graph's vertices, if some were
+/// given.
+struct Coarsening {
+    levels: Vec<Level>,
+    sides: Vec<u8>,
+}
+
 /// Coarsening stops at this many vertices.
 const COARSEST: usize = 48;
 
@@ -65,7 +78,7 @@ impl Bisector {
         Bisector {
             effort,
             fm: Fm::default(),
-            queue: GainHeap::default(),
+            growing: Growing::default(),
             clusterer: Clusterer::default(),
             contractor: Contractor::default(),
             scratch: Vec::new(),
@@ -130,7 +143,7 @@ impl Bisector {
     ) -> Bisection {
         self.allowed = allowed;
         if self.budget.expired() {
-            return in_order(graph, target);
+            return InOrder.bisect(graph, target, rng);
         }
         let mut best = self.multilevel(graph, target, None, rng);
         for _ in 1..self.effort.runs {
@@ -170,6 +183,7 @@ impl Bisector {
         }
     }
 
+    /// One multilevel run, from sides that are `given` or from nothing.
     fn multilevel(
         &mut self,
         graph: &Csr,
@@ -177,17 +191,49 @@ impl Bisector {
         given: Option<&[u8]>,
         rng: &mut Rng,
     ) -> Bisection {
+        let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
+        let (coarsening, uses) = self.coarsened(graph, target, given, several, rng);
+        let Coarsening { levels, sides } = coarsening;
+        let coarsest = levels.last().map_or(graph, |level| &level.coarse);
+        let limits = self.limits(coarsest, target, levels.is_empty());
+        let b = if given.is_some() {
+            let mut b = Bisection::new(coarsest, sides);
+            self.fm.refine(coarsest, &mut b, limits, |_| true);
+            b
+        } else if several && coarsest.len() > 2 * COARSEST {
+            self.best_start(coarsest, target, limits.allowed, rng)
+        } else {
+            self.first(coarsest, limits, rng)
+        };
+        let keeps = self.effort.hurried && Inheritance::is_wanted(graph.len(), uses + 1);
+        let (mut b, steps) = self.uncoarsened(graph, target, levels, b, keeps);
+        self.left = keeps.then_some(Inheritance { steps, uses: uses + 1 });
+        if (b.size[0] - target).abs() > self.allowed {
+            force_balance(graph, &mut b, target, self.allowed);
+        }
+        b
+    }
+
+    /// Coarsens until few vertices are left, within the sides that are given, and takes over what a
+    /// bisection above has left. Also: how many bisections have used that.
+    fn coarsened(
+        &mut self,
+        graph: &Csr,
+        target: i64,
+        given: Option<&[u8]>,
+        several: bool,
+        rng: &mut Rng,
+    ) -> (Coarsening, u32) {
         let total = graph.total_size();
         let smaller = (target as u64).min(total - target as u64).max(1);
-        let mut levels: Vec<(Csr, Vec<u32>)> = Vec::new();
+        let mut levels: Vec<Level> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
         let inherited = self.inherited.take();
         let uses = inherited.as_ref().map_or(0, |i| i.uses);
         let mut handed = inherited.into_iter().flat_map(|i| i.steps);
-        let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
         let most = if several { (graph.len() / self.effort.share).max(COARSEST) } else { COARSEST };
         loop {
-            let current = levels.last().map_or(graph, |(g, _)| g);
+            let current = levels.last().map_or(graph, |level| &level.coarse);
             if current.len() <= most {
                 break;
             }
@@ -214,32 +260,34 @@ impl Bisector {
             let coarse = contracted.unwrap_or_else(|| {
                 self.contractor.contract(current, &of, clusters, &mut self.pool)
             });
-            levels.push((coarse, of));
+            levels.push(Level { coarse, of });
         }
-        let coarsest = levels.last().map_or(graph, |(g, _)| g);
-        let limits = self.limits(coarsest, target, levels.is_empty());
-        let mut b = if given.is_some() {
-            let mut b = Bisection::new(coarsest, sides);
-            self.fm.refine(coarsest, &mut b, limits, |_| true);
-            b
-        } else if several && coarsest.len() > 2 * COARSEST {
-            self.best_start(coarsest, target, limits.allowed, rng)
-        } else {
-            self.first(coarsest, limits, rng)
-        };
+        (Coarsening { levels, sides }, uses)
+    }
+
+    /// Takes a bisection of the coarsest graph down to `graph`, refined on every level. With `keeps`
+    /// also the finest levels, the finest first.
+    fn uncoarsened(
+        &mut self,
+        graph: &Csr,
+        target: i64,
+        mut levels: Vec<Level>,
+        mut b: Bisection,
+        keeps: bool,
+    ) -> (Bisection, Vec<Step>) {
+        let coarsest = levels.last().map_or(graph, |level| &level.coarse);
         // Only what lies in a cluster at the cut can lie at the cut.
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
-        let keeps = self.effort.hurried && Inheritance::is_wanted(graph.len(), uses + 1);
         let mut steps = Vec::new();
-        while let Some((coarse, of)) = levels.pop() {
-            let finer = levels.last().map_or(graph, |(g, _)| g);
+        while let Some(Level { coarse, of }) = levels.pop() {
+            let finer = levels.last().map_or(graph, |level| &level.coarse);
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
             if self.budget.expired() {
                 // Only the balance is still put right.
-                b = Bisection::new(finer, b.side);
+                Unrefined.refine(finer, &mut b, limits, |_| true);
                 near = vec![true; finer.len()];
                 self.pool.give(coarse);
                 steps.clear();
@@ -256,11 +304,7 @@ impl Bisector {
             }
         }
         steps.reverse();
-        self.left = keeps.then_some(Inheritance { steps, uses: uses + 1 });
-        if (b.size[0] - target).abs() > self.allowed {
-            force_balance(graph, &mut b, target, self.allowed);
-        }
-        b
+        (b, steps)
     }
 
     /// The best of several multilevel runs on a coarse graph. They cost next to nothing there, and
@@ -269,8 +313,8 @@ impl Bisector {
         let outer = (self.effort, self.allowed);
         self.effort = BisectEffort { starts: 1, members: outer.0.members.min(3), ..outer.0 };
         self.allowed = allowed;
-        let stream = rng.fork(rng.clone().next());
-        rng.next();
+        let stream = rng.fork(rng.clone().next_u64());
+        rng.next_u64();
         let excess = |b: &Bisection| ((b.size[0] - target).abs() - allowed).max(0);
         // The best of every `threads`th start from `first` on.
         let some = |bisector: &mut Bisector, first: usize, threads: usize| {
@@ -304,7 +348,7 @@ impl Bisector {
         }
         (self.effort, self.allowed) = outer;
         let best = found.into_iter().flatten().min_by_key(|&(excess, cut, k, _)| (excess, cut, k));
-        best.map(|(.., b)| b).unwrap_or_else(|| in_order(graph, target))
+        best.map(|(.., b)| b).unwrap_or_else(|| InOrder.bisect(graph, target, rng))
     }
 
     fn first(&mut self, graph: &Csr, limits: FmLimits, rng: &mut Rng) -> Bisection {
@@ -313,7 +357,7 @@ impl Bisector {
         }
         let mut best: Option<((i64, i64), Bisection)> = None;
         for _ in 0..self.effort.growings.max(1) {
-            let mut b = grow(graph, limits.target, &mut self.queue, rng);
+            let mut b = self.growing.bisect(graph, limits.target, rng);
             self.fm.refine(graph, &mut b, limits, |_| true);
             let excess = ((b.size[0] - limits.target).abs() - limits.allowed).max(0);
             let key = (excess, b.cut);
@@ -323,17 +367,6 @@ impl Bisector {
         }
         best.map(|(_, b)| b).unwrap_or_default()
     }
-}
-
-/// The first vertices up to `target`; large graphs are numbered so that neighbours follow each
-/// other.
-fn in_order(graph: &Csr, target: i64) -> Bisection {
-    let mut sum = 0;
-    let side = |&size: &u32| {
-        sum += i64::from(size);
-        u8::from(sum > target)
-    };
-    Bisection::new(graph, graph.sizes.iter().map(side).collect())
 }
 
 /// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here

@@ -1,0 +1,102 @@
+//! What improves a placement, step by step.
+//!
+//! A local search reads a [`SearchSpace`] and changes a placement. [`NoRefinement`] is the template
+//! for a new one; the tests below run over all of them.
+
+use super::near::Near;
+use crate::mapping::Budget;
+use crate::mapping::engine::{Csr, Distance, Placement};
+
+/// What a local search works on: who talks to whom, how far places are apart, which places it may
+/// try, who has to stay, and how long it may take.
+pub(crate) struct SearchSpace<'a, D, N> {
+    pub(crate) graph: &'a Csr,
+    pub(crate) distance: &'a D,
+    pub(crate) near: &'a N,
+    /// By vertex: it keeps its place. Empty if all may move.
+    pub(crate) pinned: &'a [bool],
+    pub(crate) budget: &'a Budget,
+}
+
+impl<D, N> SearchSpace<'_, D, N> {
+    /// True if a vertex has to keep its place.
+    #[inline(always)]
+    pub(crate) fn is_pinned(&self, vertex: usize) -> bool {
+        self.pinned.get(vertex).copied().unwrap_or(false)
+    }
+}
+
+/// A local search. Deterministic unless the time limit strikes; vertices that are pinned stay.
+pub(crate) trait Refiner<D: Distance, N: Near> {
+    /// Changes `placement`; returns how much the cost of all edges changed by it.
+    fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128;
+}
+
+/// Leaves the placement as it is.
+pub(crate) struct NoRefinement;
+
+impl<D: Distance, N: Near> Refiner<D, N> for NoRefinement {
+    fn refine(&mut self, _space: &SearchSpace<'_, D, N>, _placement: &mut Placement) -> i128 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::engine::{EMPTY, Scale, cost, seeded};
+    use crate::mapping::refinement::{Annealing, LargestPair, ListNear, SwapSearch};
+    use crate::matrix::Graph;
+    use proptest::prelude::*;
+
+    /// Places in a row.
+    struct Row;
+
+    impl Distance for Row {
+        fn between(&self, a: u32, b: u32) -> i64 {
+            i64::from(a.abs_diff(b))
+        }
+    }
+
+    /// All refiners, and whether each of them promises not to raise the cost.
+    fn all(seed: u64) -> Vec<(Box<dyn Refiner<Row, ListNear>>, bool)> {
+        let schedule = Annealing { steps: 4000, hot: 0.2, cold: 0.02, rng: seeded(seed) };
+        vec![
+            (Box::new(NoRefinement), true),
+            (Box::new(SwapSearch::new(10_000)), true),
+            (Box::new(schedule), false),
+            (Box::new(LargestPair), false),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// Every vertex keeps a place of its own, pinned ones stay where they are, and the change
+        /// of cost is the one that is claimed.
+        #[test]
+        fn placements_stay_valid(
+            raw in prop::collection::vec((0u32..12, 0u32..12, 1u64..100), 0..50),
+            pinned in prop::collection::vec(any::<bool>(), 12), seed in 0u64..50)
+        {
+            let graph = Csr::from_graph(&Graph::from_edges(12, &raw), Scale::new(1 << 20, 100));
+            let (near, budget) = (ListNear::scan(&Row, 16, 6), Budget::unlimited());
+            let space = SearchSpace {
+                graph: &graph, distance: &Row, near: &near, pinned: &pinned, budget: &budget,
+            };
+            let start: Vec<u32> = (0..12).map(|v| (v * 5 + 3) % 16).collect();
+            let before = cost(&graph, &Row, &start);
+            for (mut refiner, is_monotone) in all(seed) {
+                let mut placement = Placement::new(start.clone(), 16);
+                let change = refiner.refine(&space, &mut placement);
+                prop_assert_eq!(cost(&graph, &Row, &placement.place_of) - before, change);
+                prop_assert!(!is_monotone || change <= 0);
+                for (v, &place) in placement.place_of.iter().enumerate() {
+                    prop_assert_eq!(placement.task_at[place as usize], v as u32);
+                    prop_assert!(!pinned[v] || place == start[v]);
+                }
+                let empty = placement.task_at.iter().filter(|&&v| v == EMPTY).count();
+                prop_assert_eq!(empty, 4);
+            }
+        }
+    }
+}
