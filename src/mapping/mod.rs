@@ -43,5 +43,11 @@ pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
 pub use task_grid::TaskGrid;
 
+/// For tests outside of this folder: which generators of candidates there are and have been asked.
+#[cfg(test)]
+pub(crate) mod generators {
+    pub(crate) use super::portfolio::{names, trace::take};
+}
+
 #[cfg(test)]
 mod tests;

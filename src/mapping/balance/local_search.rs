@@ -44,83 +44,53 @@ pub(super) struct LocalSearch<'a, 'p> {
     pub(super) homes: Option<Homes<'a>>,
 }
 
+/// A mapping that changes.
+struct State<'a> {
+    slot_of_task: &'a mut [usize],
+    /// Load of every slot.
+    sums: Vec<u128>,
+    /// Tasks on every slot.
+    at: Vec<Vec<u32>>,
+}
+
+impl State<'_> {
+    fn move_task(&mut self, task: u32, to: usize, load: u128) {
+        let from = std::mem::replace(&mut self.slot_of_task[task as usize], to);
+        self.at[from].retain(|&x| x != task);
+        self.at[to].push(task);
+        self.sums[from] -= load;
+        self.sums[to] += load;
+    }
+}
+
 impl LocalSearch<'_, '_> {
     /// Improves a mapping in place.
     pub(super) fn improve(&self, slot_of_task: &mut [usize], budget: &Budget) {
-        let LocalSearch { problem, loads, limit, pinned, homes } = *self;
-        let (graph, topology) = (problem.graph, problem.topology);
-        let count = problem.objective == Objective::TotalHops;
-        let weigh = |w: u64| if count { 1 } else { i128::from(w) };
-        let d = |a: usize, b: usize| i128::from(topology.distance(a, b));
-        let mut sums = loads.of_slots(topology.slots(), slot_of_task);
-        let mut at: Vec<Vec<u32>> = vec![Vec::new(); topology.slots()];
-        for (task, &slot) in slot_of_task.iter().enumerate() {
-            at[slot].push(task as u32);
-        }
-        // Cost of the edges of `task` on `slot`, that to `except` left out.
-        let cost = |slots: &[usize], task: usize, slot: usize, except: usize| -> i128 {
-            let others = graph.arcs(task).filter(|&(t, _)| t as usize != except);
-            others.map(|(t, w)| weigh(w) * d(slot, slots[t as usize])).sum()
+        let (graph, slots) = (self.problem.graph, self.problem.topology.slots());
+        let mut state = State {
+            sums: self.loads.of_slots(slots, slot_of_task),
+            at: vec![Vec::new(); slots],
+            slot_of_task,
         };
+        for (task, &slot) in state.slot_of_task.iter().enumerate() {
+            state.at[slot].push(task as u32);
+        }
         let mut awake = vec![true; graph.vertices()];
         for _ in 0..ROUNDS {
             let mut moved = false;
             for task in 0..graph.vertices() {
-                if !std::mem::take(&mut awake[task]) || pinned[task] {
+                if !std::mem::take(&mut awake[task]) || self.pinned[task] {
                     continue;
                 }
                 if budget.expired() {
                     return;
                 }
-                let here = slot_of_task[task];
-                let load = loads.of(task);
-                let own = cost(slot_of_task, task, here, usize::MAX);
-                let mut best: (i128, usize, Option<u32>) = (0, here, None);
-                let mut tried = vec![here];
-                let dearer = |task: usize, here: usize, there: usize| {
-                    homes.map_or(0, |homes| homes.dearer(task, here, there))
-                };
-                let partners = graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
-                for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
-                    if tried.contains(&there) {
-                        continue;
-                    }
-                    tried.push(there);
-                    let alone = dearer(task, here, there);
-                    let gain = own - cost(slot_of_task, task, there, usize::MAX) - alone;
-                    if sums[there] + load <= limit && gain > best.0 {
-                        best = (gain, there, None);
-                    }
-                    for &other in &at[there] {
-                        let (o, other_load) = (other as usize, loads.of(other as usize));
-                        let fits = sums[there] + load - other_load <= limit
-                            && sums[here] + other_load - load <= limit;
-                        if pinned[o] || !fits {
-                            continue;
-                        }
-                        let gain = cost(slot_of_task, task, here, o)
-                            + cost(slot_of_task, o, there, task)
-                            - cost(slot_of_task, task, there, o)
-                            - cost(slot_of_task, o, here, task)
-                            - alone
-                            - dearer(o, there, here);
-                        if gain > best.0 {
-                            best = (gain, there, Some(other));
-                        }
-                    }
-                }
-                let (gain, there, other) = best;
-                if gain <= 0 {
-                    continue;
-                }
+                let Some((there, other)) = self.best_move(&state, task) else { continue };
                 moved = true;
-                for (t, from, to) in [(Some(task as u32), here, there), (other, there, here)] {
+                let here = state.slot_of_task[task];
+                for (t, to) in [(Some(task as u32), there), (other, here)] {
                     let Some(t) = t else { continue };
-                    at[from].retain(|&x| x != t);
-                    at[to].push(t);
-                    slot_of_task[t as usize] = to;
-                    sums[from] -= loads.of(t as usize);
-                    sums[to] += loads.of(t as usize);
+                    state.move_task(t, to, self.loads.of(t as usize));
                     awake[t as usize] = true;
                     graph.neighbours(t as usize).iter().for_each(|&x| awake[x as usize] = true);
                 }
@@ -129,5 +99,58 @@ impl LocalSearch<'_, '_> {
                 return;
             }
         }
+    }
+
+    /// Where a task should go, and who should come here from there instead, if that gains anything.
+    fn best_move(&self, state: &State<'_>, task: usize) -> Option<(usize, Option<u32>)> {
+        let LocalSearch { problem, loads, limit, pinned, homes } = *self;
+        let State { slot_of_task, sums, at } = state;
+        let (here, load) = (slot_of_task[task], loads.of(task));
+        let own = self.cost(slot_of_task, task, here, usize::MAX);
+        let mut best: (i128, usize, Option<u32>) = (0, here, None);
+        let mut tried = vec![here];
+        let dearer = |task: usize, here: usize, there: usize| {
+            homes.map_or(0, |homes| homes.dearer(task, here, there))
+        };
+        let partners = problem.graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
+        for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
+            if tried.contains(&there) {
+                continue;
+            }
+            tried.push(there);
+            let alone = dearer(task, here, there);
+            let gain = own - self.cost(slot_of_task, task, there, usize::MAX) - alone;
+            if sums[there] + load <= limit && gain > best.0 {
+                best = (gain, there, None);
+            }
+            for &other in &at[there] {
+                let (o, other_load) = (other as usize, loads.of(other as usize));
+                let fits = sums[there] + load - other_load <= limit
+                    && sums[here] + other_load - load <= limit;
+                if pinned[o] || !fits {
+                    continue;
+                }
+                let gain = self.cost(slot_of_task, task, here, o)
+                    + self.cost(slot_of_task, o, there, task)
+                    - self.cost(slot_of_task, task, there, o)
+                    - self.cost(slot_of_task, o, here, task)
+                    - alone
+                    - dearer(o, there, here);
+                if gain > best.0 {
+                    best = (gain, there, Some(other));
+                }
+            }
+        }
+        let (gain, there, other) = best;
+        (gain > 0).then_some((there, other))
+    }
+
+    /// Cost of the edges of `task` on `slot`, that to `except` left out.
+    fn cost(&self, slots: &[usize], task: usize, slot: usize, except: usize) -> i128 {
+        let count = self.problem.objective == Objective::TotalHops;
+        let weigh = |w: u64| if count { 1 } else { i128::from(w) };
+        let topology = self.problem.topology;
+        let others = self.problem.graph.arcs(task).filter(|&(t, _)| t as usize != except);
+        others.map(|(t, w)| weigh(w) * i128::from(topology.distance(slot, slots[t as usize]))).sum()
     }
 }

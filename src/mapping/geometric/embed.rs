@@ -34,12 +34,17 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
     // Long task dimensions first, rings before lines: they have the fewest choices.
     let mut order: Vec<usize> = (0..shape.dims.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse((shape.wrap[k], shape.dims[k])));
-    let mut chosen = vec![Vec::new(); shape.dims.len()];
-    let mut used = vec![false; axes.len()];
-    let mut tries = 100_000;
-    if !assign(shape, &axes, &order, &mut used, &mut chosen, &mut tries) {
+    let mut assignment = Assignment {
+        shape,
+        axes: &axes,
+        used: vec![false; axes.len()],
+        chosen: vec![Vec::new(); shape.dims.len()],
+        tries: 100_000,
+    };
+    if !assignment.assign(&order) {
         return None;
     }
+    let chosen = assignment.chosen;
     let n = shape.coordinates.first()?.len();
     let mut point = vec![0u32; machine.dims().len()];
     (0..n)
@@ -71,61 +76,62 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
         .collect()
 }
 
-/// Gives every task dimension of `order` a list of unused axes whose lengths multiply to its own.
-fn assign(
-    shape: &GridShape,
-    axes: &[Axis],
-    order: &[usize],
-    used: &mut [bool],
-    chosen: &mut [Vec<Axis>],
-    tries: &mut u32,
-) -> bool {
-    let Some((&k, rest)) = order.split_first() else {
-        return used.iter().all(|&u| u);
-    };
-    let mut picked = Vec::new();
-    extend(shape, axes, k, rest, shape.dims[k], 0, used, &mut picked, chosen, tries)
+/// A search for axes of the machine for every dimension of the tasks.
+struct Assignment<'a> {
+    shape: &'a GridShape,
+    axes: &'a [Axis],
+    used: Vec<bool>,
+    /// The axes of every dimension of the tasks.
+    chosen: Vec<Vec<Axis>>,
+    /// Steps that are left before the search gives up.
+    tries: u32,
 }
 
-#[allow(clippy::too_many_arguments)]
-fn extend(
-    shape: &GridShape,
-    axes: &[Axis],
-    k: usize,
-    rest: &[usize],
-    missing: usize,
-    from: usize,
-    used: &mut [bool],
-    picked: &mut Vec<usize>,
-    chosen: &mut [Vec<Axis>],
-    tries: &mut u32,
-) -> bool {
-    if *tries == 0 {
-        return false;
+impl Assignment<'_> {
+    /// Gives every task dimension of `order` a list of unused axes whose lengths multiply to its own.
+    fn assign(&mut self, order: &[usize]) -> bool {
+        let Some((&k, rest)) = order.split_first() else {
+            return self.used.iter().all(|&u| u);
+        };
+        self.extend((k, rest), self.shape.dims[k], 0, &mut Vec::new())
     }
-    *tries -= 1;
-    if missing == 1 {
-        let snake: Vec<Axis> = picked.iter().map(|&i| axes[i]).collect();
-        let Some(snake) = closes(snake, shape.wrap[k]) else { return false };
-        chosen[k] = snake;
-        return assign(shape, axes, rest, used, chosen, tries);
-    }
-    for i in from..axes.len() {
-        // Equal axes are interchangeable: take the first free one only.
-        let twin = (from..i).any(|j| !used[j] && same(axes[i], axes[j]));
-        if used[i] || twin || !missing.is_multiple_of(axes[i].length) {
-            continue;
+
+    /// Goes on with the axes from number `from` on for dimension `k`, of whose extent the factor
+    /// `missing` is left; then with the dimensions of `rest`.
+    fn extend(
+        &mut self,
+        (k, rest): (usize, &[usize]),
+        missing: usize,
+        from: usize,
+        picked: &mut Vec<usize>,
+    ) -> bool {
+        if self.tries == 0 {
+            return false;
         }
-        used[i] = true;
-        picked.push(i);
-        let left = missing / axes[i].length;
-        if extend(shape, axes, k, rest, left, i + 1, used, picked, chosen, tries) {
-            return true;
+        self.tries -= 1;
+        let axes = self.axes;
+        if missing == 1 {
+            let snake: Vec<Axis> = picked.iter().map(|&i| axes[i]).collect();
+            let Some(snake) = closes(snake, self.shape.wrap[k]) else { return false };
+            self.chosen[k] = snake;
+            return self.assign(rest);
         }
-        picked.pop();
-        used[i] = false;
+        for i in from..axes.len() {
+            // Equal axes are interchangeable: take the first free one only.
+            let twin = (from..i).any(|j| !self.used[j] && same(axes[i], axes[j]));
+            if self.used[i] || twin || !missing.is_multiple_of(axes[i].length) {
+                continue;
+            }
+            self.used[i] = true;
+            picked.push(i);
+            if self.extend((k, rest), missing / axes[i].length, i + 1, picked) {
+                return true;
+            }
+            picked.pop();
+            self.used[i] = false;
+        }
+        false
     }
-    false
 }
 
 fn same(a: Axis, b: Axis) -> bool {

@@ -50,7 +50,7 @@ impl Mapper for RoundRobin {
     }
 }
 
-/// Quotient filled one after the other, as `mpirun --map-by slot` does.
+/// Nodes filled one after the other, as `mpirun --map-by slot` does.
 pub(in crate::mapping) struct Packed;
 
 impl Mapper for Packed {

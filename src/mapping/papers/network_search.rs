@@ -1,4 +1,4 @@
-//! Quotient in the order of a breadth-first search of the network, as UMPA's algorithms visit them.
+//! Nodes in the order of a breadth-first search of the network, as UMPA's algorithms visit them.
 //!
 //! Where the topology has no links, nodes are visited by their distance instead.
 

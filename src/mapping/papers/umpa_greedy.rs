@@ -4,7 +4,7 @@
 //! 2015, section III-A, Algorithm 1. Groups of tasks, one per node, are placed by falling traffic
 //! with placed ones; a group goes to the first empty node that a breadth-first search from its
 //! partners' nodes meets. Runs with no and with one further seed placed far away; the better stays.
-//! Quotient of different size take only groups made for that size.
+//! Nodes of different size take only groups made for that size.
 
 use super::filled_problem::FilledProblem;
 use super::network_search::NetworkSearch;

@@ -13,7 +13,7 @@ use crate::base::error::Result;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// Quotient that are tried for a group.
+/// Nodes that are tried for a group.
 pub(super) const TRIALS: usize = 8;
 
 /// See the module.

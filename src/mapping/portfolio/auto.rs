@@ -1,32 +1,16 @@
 //! The portfolio itself.
 
-use super::grid_on_grid::on_grid;
+use super::candidate::Candidate;
+use super::generators::candidates;
 use super::objectives::{lower_largest, lower_links};
-use super::regular_patterns::{by_cycles, is_regular};
-use super::{Effort, polish};
+use super::polish;
 use crate::base::error::Result;
-use crate::mapping::engine::{Prepared, align_tree, with_distance};
+use crate::mapping::engine::Prepared;
 use crate::mapping::evaluation::value;
-use crate::mapping::geometric::{detect, place_on_tree};
-use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem, papers, stencil};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem, papers};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
-
-/// One first answer with its name.
-struct Candidate {
-    name: &'static str,
-    place_of: Vec<u32>,
-    /// Made from the stencil alone.
-    by_stencil: bool,
-}
-
-impl Candidate {
-    fn new(name: &'static str, place_of: Vec<u32>) -> Candidate {
-        Candidate { name, place_of, by_stencil: false }
-    }
-}
 
 impl Mapper for Auto {
     fn name(&self) -> &'static str {
@@ -35,6 +19,10 @@ impl Mapper for Auto {
 
     fn source(&self) -> &'static str {
         "portfolio; sources at its parts"
+    }
+
+    fn compares(&self) -> bool {
+        true
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
@@ -70,8 +58,8 @@ impl Mapper for Auto {
 /// The best answer in hops, weighted as the graph of the problem is.
 fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     let problem = prepared.problem;
-    let mut effort = Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some());
-    let mut list: Vec<(i128, Candidate)> = candidates(prepared, &mut effort, budget)
+    let (candidates, effort) = candidates(prepared, budget);
+    let mut list: Vec<(i128, Candidate)> = candidates
         .into_iter()
         .map(|mut candidate| {
             prepared.honour_fixed(&mut candidate.place_of);
@@ -168,88 +156,4 @@ fn best_for_objective(
         }
     }
     best
-}
-
-fn candidates(prepared: &Prepared<'_, '_>, effort: &mut Effort, budget: &Budget) -> Vec<Candidate> {
-    let mut list = Vec::new();
-    let problem = prepared.problem;
-    let full = problem.places().len() == prepared.graph.len();
-    let detected = detect(&prepared.graph);
-    if let Some(shape) = &detected {
-        if let Some(tree) = &prepared.tree
-            && let Some(mut sorted) = place_on_tree(&prepared.graph, shape, tree)
-        {
-            align_tree(prepared, tree, &mut sorted);
-            let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
-            list.push(Candidate::new("grid in boxes", place_of));
-        }
-        if full && let Some(place_of) = on_grid(prepared, shape) {
-            list.push(Candidate::new("grid on grid", place_of));
-        }
-    }
-    if list.iter().any(|c| prepared.cost(&c.place_of) == prepared.least()) {
-        return list;
-    }
-    let by_stencil = stencil::best(prepared, detected.as_ref(), !list.is_empty(), budget);
-    if detected.is_some() {
-        let enough = prepared.graph.len() > 4096 || problem.preset() == Preset::Fast;
-        // Boxes that other placements beat are not what the engine would find.
-        let beaten = by_stencil.as_ref().is_some_and(|(_, place_of)| {
-            let cost = prepared.cost(place_of);
-            list.iter().all(|c| prepared.cost(&c.place_of) > cost)
-        });
-        if !list.is_empty() && enough && !beaten {
-            return list;
-        }
-        // On an allocation with gaps the grid keeps its order along every dimension.
-        if list.is_empty()
-            && problem.grid().is_some()
-            && let Ok(outcome) = papers::GEOM.map(problem, &mut budget.clone())
-        {
-            let place_of = prepared.by_vertex(outcome.place_of_task);
-            list.push(Candidate::new("geom, refined", place_of));
-        }
-    }
-    let mut graphs = Vec::new();
-    if list.is_empty() && is_regular(&prepared.graph) {
-        graphs.extend(by_cycles(&prepared.graph).map(|graph| ("blocks by cycles", graph)));
-        // With blocks found, or without a tree, one start is as good as several.
-        if graphs.is_empty() && prepared.tree.is_some() {
-            *effort = effort.for_regular();
-        }
-    }
-    let starts = effort.polished.max(1) as u64;
-    let graphs = graphs.iter().map(|(name, graph)| (*name, graph, 0));
-    let own = (0..starts).map(|start| ("", &prepared.graph, start));
-    for (name, graph, start) in graphs.chain(own) {
-        let mut bisector = Bisector::new(effort.bisect, budget);
-        let rng = &match start {
-            0 => prepared.rng.clone(),
-            _ => prepared.rng.fork(0x57a7 + start),
-        };
-        if let Some(tree) = &prepared.tree {
-            let mut sorted = multisect(graph, tree, &mut bisector, rng);
-            align_tree(prepared, tree, &mut sorted);
-            let place_of = sorted.iter().map(|&k| tree.order[k as usize]).collect();
-            let name = if name.is_empty() { "multisection" } else { name };
-            list.push(Candidate::new(name, place_of));
-        } else {
-            let grid = problem.grid();
-            let halves = match &grid {
-                Some((grid, points)) => Halves::Grid(grid, points),
-                None => Halves::Distances,
-            };
-            let place_of = with_distance!(&prepared.lookup, d => {
-                dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
-            });
-            let name = if name.is_empty() { "dual recursive bisection" } else { name };
-            list.push(Candidate::new(name, place_of));
-        }
-    }
-    if list.is_empty() {
-        let place_of = prepared.by_vertex(problem.identity_places());
-        list.push(Candidate::new("given order, refined", place_of));
-    }
-    list.extend(by_stencil.map(|(name, place_of)| Candidate { name, place_of, by_stencil: true }));
-    list
 }

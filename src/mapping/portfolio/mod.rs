@@ -1,7 +1,10 @@
 //! The default engine: runs what fits the problem and keeps the best answer.
 
 mod auto;
+mod candidate;
 mod effort;
+mod generator;
+mod generators;
 mod grid_on_grid;
 mod group_search;
 mod objectives;
@@ -11,3 +14,8 @@ mod regular_patterns;
 pub use auto::Auto;
 use effort::Effort;
 use polish::polish;
+
+#[cfg(test)]
+pub(crate) use generator::trace;
+#[cfg(test)]
+pub(crate) use generators::names;
