@@ -124,12 +124,13 @@ fn committed_documents_are_fresh() {
 #[test]
 fn the_table_of_formats_is_fresh() {
     let mut page = String::from(
-        "# Formats\n\nWhat `rankweave import` reads (told from the content, never from the name) and \
-         `rankweave export` writes. Rows are senders, columns receivers, numbers are bytes unless \
-         said otherwise. Undirected formats hold the traffic of a pair in both directions together, \
-         and count it once. Formats without message counts are read as one message for each pair \
-         with bytes. The head of each file in `src/formats` has the details.\n\n\
-         | name | reads | writes | what |\n|---|---|---|---|\n",
+        "# Formats\n\nThis page lists the formats that `rankweave import` reads and `rankweave export` \
+         writes. Import recognises a format by the content of the file; the name does not matter.\n\n\
+         In every format rows send, columns receive, and numbers are bytes unless the table says \
+         otherwise. Undirected formats hold the sum of both directions of a pair, and this sum is \
+         counted once. A format without message counts is read as one message for each pair with \
+         bytes. The comment at the top of each file in `src/formats` describes the format.\n\n\
+         | name | reads | writes | content |\n|---|---|---|---|\n",
     );
     for f in rankweave::formats::FORMATS {
         let mark = |yes: bool| if yes { "yes" } else { "–" };
@@ -141,7 +142,7 @@ fn the_table_of_formats_is_fresh() {
             f.about().replace('|', "\\|")
         ));
     }
-    page.push_str("\nThe files that rankweave writes for itself are in [files.md](files.md).\n");
+    page.push_str("\n[files.md](files.md) describes the files that rankweave writes for itself.\n");
     same_as_file("docs/formats.md", &page);
 }
 
