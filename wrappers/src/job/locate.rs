@@ -127,3 +127,31 @@ pub fn leads_node<A: Abi>(comm: &PrivateComm<A>) -> bool {
     let first = comm.broadcast_value(first.as_ref()).unwrap_or_default();
     first.is_empty() || first.contains(&(comm.rank as u32))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::places::LOCATION_BYTES;
+
+    /// Processes of one node that may run on these PUs.
+    fn on_one_node(pus: &[u8]) -> Locations {
+        let location = |&pus: &u8| {
+            let mut bytes = [0; LOCATION_BYTES];
+            (bytes[0], bytes[8]) = (7, pus);
+            bytes
+        };
+        Locations::from_bytes(&pus.iter().map(location).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn rank_0_answers_at_once_where_bindings_do_not_differ() {
+        let answered = |places: Option<Placement>| places.map(|places| places.node_of_process);
+        match Step::of(&on_one_node(&[3, 3, 3]), answered) {
+            Step::Answer(nodes) => assert_eq!(nodes, Some(vec![0, 0, 0])),
+            other => panic!("{other:?}"),
+        }
+        let never =
+            |_: Option<Placement>| -> () { panic!("the places inside the node are not known") };
+        assert!(matches!(Step::of(&on_one_node(&[3, 4]), never), Step::LookInside(_)));
+    }
+}

@@ -6,6 +6,7 @@
 //! [`locate`](super::locate).
 
 use crate::sys::node;
+use rw::base::numbering::by_first_appearance;
 use rw::store::Placement;
 use rw::topology::{CpuSet, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
@@ -149,18 +150,15 @@ impl Nodes {
 
     /// From the node and the PUs of each process.
     fn new(all: &[[u64; 2]]) -> Nodes {
-        let mut number = std::collections::HashMap::new();
-        let mut nodes = Nodes::default();
-        for (process, &[node, pus]) in (0u32..).zip(all) {
-            let &mut (index, first_pus) = number.entry(node).or_insert_with(|| {
-                nodes.first.push(process);
-                nodes.differs.push(false);
-                (nodes.first.len() as u32 - 1, pus)
-            });
-            nodes.differs[index as usize] |= pus != first_pus;
-            nodes.of_process.push(index);
+        let (of_process, nodes) = by_first_appearance(all.iter().map(|&[node, _]| node));
+        let mut first = vec![u32::MAX; nodes.len()];
+        let mut differs = vec![false; nodes.len()];
+        for (process, (&node, &[_, pus])) in (0u32..).zip(of_process.iter().zip(all)) {
+            let node = node as usize;
+            first[node] = first[node].min(process);
+            differs[node] |= pus != all[first[node] as usize][1];
         }
-        nodes
+        Nodes { of_process, first, differs }
     }
 
     /// The first process of each node.
