@@ -30,21 +30,30 @@ fn departures() -> Vec<Finding> {
         let source = Crate::read(&files).unwrap_or_else(|e| panic!("{root}/{e}"));
         assert!(source.modules.len() > 30, "the modules of {root} were found");
         found.extend(order::findings(root, &source, &files));
-        sizes(&repository(root), &repository(""), &mut found);
+        let folder = repository(root);
+        described(&folder, root, &mut found);
+        sizes(&folder, &repository(""), &mut found);
     }
     found.sort_by(|a, b| a.rule.cmp(&b.rule));
     found
 }
 
-/// Files that are too long, and folders that nobody describes.
+/// A README says what lives in the sources as a whole and in each layer. What is inside a layer is said by
+/// the head comments of its modules.
+fn described(folder: &Path, root: &str, found: &mut Vec<Finding>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let layers = entries.flatten().filter(|entry| entry.path().is_dir());
+    let names = layers.map(|entry| format!("{root}/{}", entry.file_name().to_string_lossy()));
+    let without = |name: &String| !repository(name).join("README.md").is_file();
+    for name in names.chain([root.to_string()]).filter(without) {
+        found
+            .push(Finding { rule: format!("no README.md in {name}"), places: vec![String::new()] });
+    }
+}
+
+/// Files that are too long.
 fn sizes(folder: &Path, top: &Path, found: &mut Vec<Finding>) {
     let shown = |path: &Path| path.strip_prefix(top).unwrap_or(path).display().to_string();
-    let mut say = |rule: String, place: String| {
-        found.push(Finding { rule, places: vec![place] });
-    };
-    if !folder.join("README.md").is_file() {
-        say(format!("no README.md in {}", shown(folder)), String::new());
-    }
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut inside: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     inside.sort();
