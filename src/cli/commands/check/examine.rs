@@ -9,7 +9,7 @@
 //!    is not one that minds its ranks.
 
 use super::files::Files;
-use super::text::{Difference, Filter, Order};
+use super::text::{Difference, Filter, LineOrder};
 use crate::base::error::Result;
 use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
 use crate::store::{Finding, LaunchMode, Record};
@@ -29,9 +29,9 @@ struct Run {
     files: Vec<Option<Vec<u8>>>,
 }
 
-/// Which of its outputs differs, and where.
+/// Which output of a run differs from that of another, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Where {
+pub(super) struct RunDifference {
     /// `end`, `standard output`, `standard error` or the path of a file.
     pub(super) what: String,
     /// The first difference.
@@ -42,17 +42,17 @@ pub(super) struct Where {
 
 /// What was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Conclusion {
     /// The conclusion.
     pub(super) finding: Finding,
     /// Why, in one sentence without an end; empty for a safe program.
     pub(super) reason: String,
     /// The difference, if that is why.
-    pub(super) difference: Option<Where>,
+    pub(super) difference: Option<RunDifference>,
     /// Options of `rankweave run` that show the difference again.
     pub(super) again: Vec<String>,
     /// The order in which lines were compared.
-    pub(super) order: Order,
+    pub(super) order: LineOrder,
     /// Plain runs.
     pub(super) plain_runs: usize,
     /// Seeds that permuted the ranks.
@@ -63,6 +63,22 @@ pub(super) struct Found {
     pub(super) lines: usize,
 }
 
+impl Conclusion {
+    fn new(order: LineOrder) -> Conclusion {
+        Conclusion {
+            finding: Finding::NotComparable,
+            reason: String::new(),
+            difference: None,
+            again: Vec::new(),
+            order,
+            plain_runs: 0,
+            seeds: Vec::new(),
+            record: None,
+            lines: 0,
+        }
+    }
+}
+
 /// A check under way.
 pub(super) struct Examination<'a> {
     pub(super) series: Series,
@@ -70,7 +86,7 @@ pub(super) struct Examination<'a> {
     pub(super) streams: &'a Streams,
     pub(super) files: &'a Files,
     pub(super) filter: Filter,
-    pub(super) order: Order,
+    pub(super) order: LineOrder,
     pub(super) with_stderr: bool,
     pub(super) least_plain: usize,
     pub(super) seeds: &'a [u32],
@@ -81,37 +97,59 @@ pub(super) struct Examination<'a> {
 
 impl Examination<'_> {
     /// Does all runs.
-    pub(super) fn conclude(mut self) -> Result<Found> {
-        let mut found = Found {
-            finding: Finding::NotComparable,
-            reason: String::new(),
-            difference: None,
-            again: Vec::new(),
-            order: self.order,
-            plain_runs: 0,
-            seeds: Vec::new(),
-            record: None,
-            lines: 0,
-        };
+    pub(super) fn conclude(mut self) -> Result<Conclusion> {
+        let mut found = Conclusion::new(self.order);
+        let Some(mut plain) = self.first_runs(&mut found)? else { return Ok(found) };
+        if self.series.timeout.is_none() {
+            let limit = (LONGER * plain[0].outcome.seconds).max(LEAST);
+            self.series.timeout = Some(Duration::from_secs_f64(limit));
+        }
+        let Some(recorded) = self.recorded_run(&mut found)? else { return Ok(found) };
+        plain.push(recorded);
+        if !self.agree(&plain, &mut found) {
+            self.explain_variation(plain, &mut found)?;
+            return Ok(found);
+        }
+        for &seed in self.seeds {
+            if !self.permuted_run(seed, &mut plain, &mut found)? {
+                return Ok(found);
+            }
+        }
+        if found.seeds.is_empty() {
+            let why = match found.reason.as_str() {
+                "" => "too few of them are free to move (more ranks, other --seeds or --fix none)",
+                known => known,
+            };
+            found.reason = format!("the ranks could not be permuted: {why}");
+        } else {
+            found.finding = Finding::Safe;
+            found.reason.clear();
+        }
+        Ok(found)
+    }
+
+    /// The plain runs before the recorded one; `None` if the program cannot be compared at all.
+    fn first_runs(&self, found: &mut Conclusion) -> Result<Option<Vec<Run>>> {
         let mut plain: Vec<Run> = Vec::new();
         for _ in 1..self.least_plain {
-            let run = self.plain(&mut found)?;
+            let run = self.plain(found)?;
             if let Some(reason) = failed(&run) {
                 found.reason = format!("the program fails by itself: {reason}");
-                return Ok(found);
+                return Ok(None);
             }
             plain.push(run);
         }
-        let first = plain[0].clone();
+        let Some(first) = plain.first() else { return Ok(None) };
         found.lines = first.outcome.out.split(|&b| b == b'\n').filter(|l| !l.is_empty()).count();
-        if let Some(path) = missing(self.files, &first) {
+        if let Some(path) = missing(self.files, first) {
             found.reason = format!("the program does not write {path}");
-            return Ok(found);
+            return Ok(None);
         }
-        if self.series.timeout.is_none() {
-            let limit = (LONGER * first.outcome.seconds).max(LEAST);
-            self.series.timeout = Some(Duration::from_secs_f64(limit));
-        }
+        Ok(Some(plain))
+    }
+
+    /// The run that the library records, in the launcher's order; `None` if it recorded nothing.
+    fn recorded_run(&mut self, found: &mut Conclusion) -> Result<Option<Run>> {
         let recorded = self.with_library("record", None)?;
         found.plain_runs += 1;
         found.record = self.scratch.take()?;
@@ -121,91 +159,100 @@ impl Examination<'_> {
                 "the library recorded nothing: the program does not reach MPI_Finalize, \
                             has one rank, or is no MPI program ('rankweave doctor' tells more)"
                     .into();
-            return Ok(found);
+            return Ok(None);
         };
         self.filter.ignore_nodes(&record.launch.placement.node_names);
-        plain.push(recorded);
-        // What varies by itself?
-        if !self.agree(&plain, &mut found) {
-            let another = self.plain(&mut found)?;
-            if self.differ(&first, &another, Order::Sorted).is_none()
-                && let Some(place) = self.differ(&first, &plain[plain.len() - 1], self.order)
-            {
-                found.finding = Finding::Differs;
-                found.reason = format!("recorded in the launcher's order, {}", sentence(&place));
-                found.difference = Some(place);
-                found.again = vec!["--mode".into(), "record".into()];
-                return Ok(found);
-            }
-            plain.push(another);
-            let place =
-                plain.iter().skip(1).find_map(|run| self.differ(&first, run, Order::Sorted));
-            found.reason = "plain runs differ among themselves".into();
-            found.difference = place;
-            return Ok(found);
-        }
-        for &seed in self.seeds {
-            let permuted = self.with_library("shuffle", Some(seed))?;
-            let record = self.scratch.take()?;
-            let moved = record.as_ref().is_some_and(|r| r.launch.is_reordered());
-            let fine = plain.iter().any(|run| self.differ(run, &permuted, self.order).is_none());
-            let note = if moved || !fine { "" } else { " (its ranks were not permuted)" };
-            (self.tell)(&format!("permuted with seed {seed}: {}{note}", said(&permuted)));
-            if fine {
-                if moved {
-                    found.seeds.push(u64::from(seed));
-                } else if let Some(r) = record.filter(|r| r.launch.mode != LaunchMode::Shuffle) {
-                    found.reason = r.launch.decision;
-                }
-                continue;
-            }
-            let Some(place) = self.differ(&first, &permuted, self.order) else { continue };
-            // Is it the program that varies?
-            let more = if place.only_order { MORE_FOR_ORDER } else { 1 };
-            for _ in 0..more {
-                let run = self.plain(&mut found)?;
-                plain.push(run);
-                if !self.agree(&plain, &mut found) {
-                    found.reason = "plain runs differ among themselves once in a while".into();
-                    found.difference =
-                        plain.iter().skip(1).find_map(|run| self.differ(&first, run, self.order));
-                    return Ok(found);
-                }
-                if plain.iter().any(|run| self.differ(run, &permuted, self.order).is_none()) {
-                    break;
-                }
-            }
-            if plain.iter().any(|run| self.differ(run, &permuted, self.order).is_none()) {
-                if moved {
-                    found.seeds.push(u64::from(seed));
-                }
-                continue;
-            }
-            found.seeds.push(u64::from(seed));
-            found.finding = Finding::Differs;
-            found.reason = format!("with permuted ranks (seed {seed}), {}", sentence(&place));
-            found.difference = Some(place);
-            found.again = ["--mode", "shuffle", "--seed"].map(String::from).to_vec();
-            found.again.push(seed.to_string());
-            if let Some(fix) = &self.fix {
-                found.again.extend(["--fix".into(), fix.clone()]);
-            }
-            return Ok(found);
-        }
-        if found.seeds.is_empty() {
-            let why = match found.reason.as_str() {
-                "" => "too few of them are free to move (more ranks, other --seeds or --fix none)",
-                known => known,
-            };
-            found.reason = format!("the ranks could not be permuted: {why}");
-            return Ok(found);
-        }
-        found.finding = Finding::Safe;
-        found.reason.clear();
-        Ok(found)
+        Ok(Some(recorded))
     }
 
-    fn plain(&self, found: &mut Found) -> Result<Run> {
+    /// Runs without permuted ranks do not agree, the last of them recorded: one more plain run tells
+    /// whether the program varies by itself or gives other results with the library.
+    fn explain_variation(&self, mut plain: Vec<Run>, found: &mut Conclusion) -> Result<()> {
+        let another = self.plain(found)?;
+        let (first, recorded) = (&plain[0], &plain[plain.len() - 1]);
+        if self.differ(first, &another, LineOrder::Sorted).is_none()
+            && let Some(place) = self.differ(first, recorded, self.order)
+        {
+            found.finding = Finding::Differs;
+            found.reason = format!("recorded in the launcher's order, {}", sentence(&place));
+            found.difference = Some(place);
+            found.again = vec!["--mode".into(), "record".into()];
+            return Ok(());
+        }
+        plain.push(another);
+        found.reason = "plain runs differ among themselves".into();
+        found.difference = self.first_variation(&plain, LineOrder::Sorted);
+        Ok(())
+    }
+
+    /// The first difference of a plain run to the first of them.
+    fn first_variation(&self, plain: &[Run], order: LineOrder) -> Option<RunDifference> {
+        plain.iter().skip(1).find_map(|run| self.differ(&plain[0], run, order))
+    }
+
+    /// A run with permuted ranks; `false` if it settles the verdict.
+    fn permuted_run(
+        &mut self,
+        seed: u32,
+        plain: &mut Vec<Run>,
+        found: &mut Conclusion,
+    ) -> Result<bool> {
+        let permuted = self.with_library("shuffle", Some(seed))?;
+        let record = self.scratch.take()?;
+        let moved = record.as_ref().is_some_and(|r| r.launch.is_reordered());
+        let fine = self.is_like_one(&permuted, plain);
+        let note = if moved || !fine { "" } else { " (its ranks were not permuted)" };
+        (self.tell)(&format!("permuted with seed {seed}: {}{note}", said(&permuted)));
+        if fine {
+            if moved {
+                found.seeds.push(u64::from(seed));
+            } else if let Some(r) = record.filter(|r| r.launch.mode != LaunchMode::Shuffle) {
+                found.reason = r.launch.decision;
+            }
+            return Ok(true);
+        }
+        let Some(place) = self.differ(&plain[0], &permuted, self.order) else { return Ok(true) };
+        // Is it the program that varies?
+        for _ in 0..if place.only_order { MORE_FOR_ORDER } else { 1 } {
+            let run = self.plain(found)?;
+            plain.push(run);
+            if !self.agree(plain, found) {
+                found.reason = "plain runs differ among themselves once in a while".into();
+                found.difference = self.first_variation(plain, self.order);
+                return Ok(false);
+            }
+            if self.is_like_one(&permuted, plain) {
+                break;
+            }
+        }
+        let differs = !self.is_like_one(&permuted, plain);
+        if moved || differs {
+            found.seeds.push(u64::from(seed));
+        }
+        if differs {
+            self.blame(seed, place, found);
+        }
+        Ok(!differs)
+    }
+
+    /// True if a run is like one of the plain ones.
+    fn is_like_one(&self, run: &Run, plain: &[Run]) -> bool {
+        plain.iter().any(|other| self.differ(other, run, self.order).is_none())
+    }
+
+    /// Concludes that permuted ranks change the results.
+    fn blame(&self, seed: u32, place: RunDifference, found: &mut Conclusion) {
+        found.finding = Finding::Differs;
+        found.reason = format!("with permuted ranks (seed {seed}), {}", sentence(&place));
+        found.difference = Some(place);
+        found.again = ["--mode", "shuffle", "--seed"].map(String::from).to_vec();
+        found.again.push(seed.to_string());
+        if let Some(fix) = &self.fix {
+            found.again.extend(["--fix".into(), fix.clone()]);
+        }
+    }
+
+    fn plain(&self, found: &mut Conclusion) -> Result<Run> {
         self.files.put_back()?;
         let outcome = self.series.plain(self.streams)?;
         found.plain_runs += 1;
@@ -234,26 +281,26 @@ impl Examination<'_> {
     }
 
     /// Whether runs without permuted ranks agree; turns to sorted lines if they agree only so.
-    fn agree(&mut self, plain: &[Run], found: &mut Found) -> bool {
+    fn agree(&mut self, plain: &[Run], found: &mut Conclusion) -> bool {
         let all = |order| plain[1..].iter().all(|run| self.differ(&plain[0], run, order).is_none());
         if all(self.order) {
             return true;
         }
-        if all(Order::Sorted) {
-            self.order = Order::Sorted;
-            found.order = Order::Sorted;
+        if all(LineOrder::Sorted) {
+            self.order = LineOrder::Sorted;
+            found.order = LineOrder::Sorted;
             return true;
         }
         false
     }
 
     /// The first difference between two runs.
-    fn differ(&self, plain: &Run, other: &Run, order: Order) -> Option<Where> {
+    fn differ(&self, plain: &Run, other: &Run, order: LineOrder) -> Option<RunDifference> {
         let (a, b) = (&plain.outcome, &other.outcome);
         let words = |end: End| Some((1, end.words()));
         if a.end != b.end {
             let difference = Difference { plain: words(a.end), other: words(b.end) };
-            return Some(Where { what: "end".into(), difference, only_order: false });
+            return Some(RunDifference { what: "end".into(), difference, only_order: false });
         }
         let mut texts = vec![("standard output".to_string(), a.out.as_slice(), b.out.as_slice())];
         if self.with_stderr {
@@ -261,9 +308,9 @@ impl Examination<'_> {
         }
         for (what, plain, other) in texts {
             if let Some(difference) = self.filter.compare(plain, other, order) {
-                let only_order = order == Order::Printed
-                    && self.filter.compare(plain, other, Order::Sorted).is_none();
-                return Some(Where { what, difference, only_order });
+                let only_order = order == LineOrder::Printed
+                    && self.filter.compare(plain, other, LineOrder::Sorted).is_none();
+                return Some(RunDifference { what, difference, only_order });
             }
         }
         // Files have an order: one rank writes each part of them.
@@ -271,12 +318,12 @@ impl Examination<'_> {
         pairs.into_iter().find_map(|((a, b), path)| {
             let there = |file: &Option<Vec<u8>>| file.is_none().then(|| (1, "no file".to_string()));
             let difference = match (a, b) {
-                (Some(a), Some(b)) => self.filter.compare(a, b, Order::Printed)?,
+                (Some(a), Some(b)) => self.filter.compare(a, b, LineOrder::Printed)?,
                 (None, None) => return None,
                 (a, b) => Difference { plain: there(a), other: there(b) },
             };
             let what = path.display().to_string();
-            Some(Where { what, difference, only_order: false })
+            Some(RunDifference { what, difference, only_order: false })
         })
     }
 }
@@ -305,7 +352,7 @@ fn said(run: &Run) -> String {
 }
 
 /// What differs, for the end of a sentence.
-fn sentence(place: &Where) -> String {
+fn sentence(place: &RunDifference) -> String {
     let line = |side: &Option<(usize, String)>| side.as_ref().map(|s| s.0);
     match (place.what.as_str(), &place.difference.other) {
         ("end", Some((_, text))) if *text == End::TimedOut.words() => {

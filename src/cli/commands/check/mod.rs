@@ -15,12 +15,12 @@ use crate::cli::trial::{Scratch, Series, Streams};
 use crate::options::number_list;
 use crate::report::units::printable;
 use crate::store::{Finding, Store, Verdict};
-use examine::{Examination, Found};
+use examine::{Conclusion, Examination};
 use files::Files;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
-use text::{Filter, Order, Tolerance};
+use text::{Filter, LineOrder, Tolerance};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -157,7 +157,7 @@ impl Args {
             streams: &streams,
             files: &files,
             filter,
-            order: if self.sorted { Order::Sorted } else { Order::Printed },
+            order: if self.sorted { LineOrder::Sorted } else { LineOrder::Printed },
             with_stderr: self.stderr,
             least_plain: usize::from(self.plain),
             seeds: &self.seeds.0,
@@ -179,7 +179,7 @@ impl Args {
     }
 
     /// Puts the verdict into the store, if it is known which program it is about.
-    fn remember(&self, store: &Store, found: &Found) -> Result<Option<PathBuf>> {
+    fn remember(&self, store: &Store, found: &Conclusion) -> Result<Option<PathBuf>> {
         let Some(record) = &found.record else { return Ok(None) };
         let Some(program) = record.program_id() else { return Ok(None) };
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -196,7 +196,7 @@ impl Args {
     }
 
     /// The command that shows a difference again.
-    fn again(&self, found: &Found) -> Option<String> {
+    fn again(&self, found: &Conclusion) -> Option<String> {
         let words = ["rankweave", "run"].into_iter().map(String::from);
         let launch = std::iter::once("--".to_string()).chain(self.launch.iter().cloned());
         let line: Vec<String> = words.chain(found.again.iter().cloned()).chain(launch).collect();
@@ -204,7 +204,7 @@ impl Args {
         (!found.again.is_empty()).then(|| quoted.join(" "))
     }
 
-    fn text(&self, found: &Found) -> String {
+    fn text(&self, found: &Conclusion) -> String {
         let mut text = format!("{}: ", found.finding.name());
         if found.finding == Finding::Safe {
             let files = match self.file.len() {
@@ -222,7 +222,7 @@ impl Args {
         } else {
             text.push_str(&format!("{}\n", printable(&found.reason)));
         }
-        if found.order == Order::Sorted && found.finding != Finding::NotComparable {
+        if found.order == LineOrder::Sorted && found.finding != Finding::NotComparable {
             let why = if self.sorted { "--sorted" } else { "plain runs differ in their order" };
             text.push_str(&format!("  lines were compared sorted: {why}\n"));
         }
@@ -259,7 +259,7 @@ impl Args {
         text
     }
 
-    fn json(&self, found: &Found, remembered: Option<&PathBuf>) -> Value {
+    fn json(&self, found: &Conclusion, remembered: Option<&PathBuf>) -> Value {
         let record = found.record.as_ref();
         let side = |side: &Option<(usize, String)>| match side {
             Some((line, text)) => json!({ "line": line, "text": text }),
@@ -275,7 +275,7 @@ impl Args {
             "seeds": found.seeds,
             "plain_runs": found.plain_runs,
             "lines": found.lines,
-            "order": if found.order == Order::Sorted { "sorted" } else { "printed" },
+            "order": if found.order == LineOrder::Sorted { "sorted" } else { "printed" },
             "difference": found.difference.as_ref().map(|place| json!({
                 "what": place.what,
                 "only_order": place.only_order,

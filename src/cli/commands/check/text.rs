@@ -74,7 +74,7 @@ impl Tolerance {
 
 /// In which order lines are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum LineOrder {
     /// As they were printed.
     Printed,
     /// Sorted.
@@ -136,7 +136,12 @@ impl Filter {
     }
 
     /// The first difference; `None` if there is none.
-    pub(super) fn compare(&self, plain: &[u8], other: &[u8], order: Order) -> Option<Difference> {
+    pub(super) fn compare(
+        &self,
+        plain: &[u8],
+        other: &[u8],
+        order: LineOrder,
+    ) -> Option<Difference> {
         if plain == other {
             return None;
         }
@@ -147,7 +152,7 @@ impl Filter {
             return bytes(plain, other);
         }
         let (mut a, mut b) = (self.lines(a), self.lines(b));
-        if order == Order::Sorted {
+        if order == LineOrder::Sorted {
             self.sort(&mut a);
             self.sort(&mut b);
         }
@@ -242,7 +247,7 @@ mod tests {
     }
 
     fn same(a: &str, b: &str) -> bool {
-        filter(&[]).compare(a.as_bytes(), b.as_bytes(), Order::Printed).is_none()
+        filter(&[]).compare(a.as_bytes(), b.as_bytes(), LineOrder::Printed).is_none()
     }
 
     #[test]
@@ -255,8 +260,8 @@ mod tests {
         assert!(!same("x = 1e-17", "x = 2e-17"));
         assert!(!same("nan", "1.0") && !same("a 1.0", "b 1.0") && !same("1.0", "1.0 2.0"));
         let loose = Filter::new(Tolerance::parse("0,1e-12").unwrap(), &[]).unwrap();
-        assert!(loose.compare(b"x = 1e-17", b"x = 2e-17", Order::Printed).is_none());
-        assert!(loose.compare(b"x = 1.0", b"x = 1.0000001", Order::Printed).is_some());
+        assert!(loose.compare(b"x = 1e-17", b"x = 2e-17", LineOrder::Printed).is_none());
+        assert!(loose.compare(b"x = 1.0", b"x = 1.0000001", LineOrder::Printed).is_some());
         for bad in ["", "x", "-1", "1,2,3", "nan", "1,"] {
             assert!(Tolerance::parse(bad).is_err(), "{bad}");
         }
@@ -291,7 +296,7 @@ mod tests {
     fn ignored_lines_and_nodes() {
         let mut filter = filter(&["^seed"]);
         let of = |filter: &Filter, a: &str, b: &str| {
-            filter.compare(a.as_bytes(), b.as_bytes(), Order::Printed)
+            filter.compare(a.as_bytes(), b.as_bytes(), LineOrder::Printed)
         };
         assert_eq!(of(&filter, "seed 5\nx 1\n", "x 1\nseed 6\n"), None);
         let found = of(&filter, "seed 5\nx 1\n", "x 2\n").unwrap();
@@ -309,18 +314,18 @@ mod tests {
         let filter = filter(&[]);
         let of = |a: &str, b: &str, order| filter.compare(a.as_bytes(), b.as_bytes(), order);
         let (a, b) = ("rank 0: 1.5\nrank 1: 2.5\n", "rank 1: 2.5000001\nrank 0: 1.5\n");
-        assert!(of(a, b, Order::Printed).is_some());
-        assert_eq!(of(a, b, Order::Sorted), None);
-        let missing = of(a, "rank 1: 2.5\n", Order::Sorted).unwrap();
+        assert!(of(a, b, LineOrder::Printed).is_some());
+        assert_eq!(of(a, b, LineOrder::Sorted), None);
+        let missing = of(a, "rank 1: 2.5\n", LineOrder::Sorted).unwrap();
         assert_eq!(missing.plain, Some((1, "rank 0: 1.5".into())));
         // Times do not decide the order.
-        assert_eq!(of("b 3 s\na 9 s\n", "a 1 s\nb 8 s\n", Order::Sorted), None);
+        assert_eq!(of("b 3 s\na 9 s\n", "a 1 s\nb 8 s\n", LineOrder::Sorted), None);
     }
 
     #[test]
     fn what_is_no_text() {
         let filter = filter(&[]);
-        let found = filter.compare(b"\0\x01\x02", b"\0\x01\x03\x04", Order::Printed).unwrap();
+        let found = filter.compare(b"\0\x01\x02", b"\0\x01\x03\x04", LineOrder::Printed).unwrap();
         assert_eq!(found.plain.unwrap().1, "3 bytes, from byte 2 on 02");
         assert_eq!(found.other.unwrap().1, "4 bytes, from byte 2 on 03 04");
     }
@@ -332,13 +337,13 @@ mod tests {
         ) {
             let filter = filter(&[]);
             let text = lines.join("\n");
-            prop_assert_eq!(filter.compare(text.as_bytes(), text.as_bytes(), Order::Printed), None);
+            prop_assert_eq!(filter.compare(text.as_bytes(), text.as_bytes(), LineOrder::Printed), None);
             let by = seed as usize % lines.len().max(1);
             lines.rotate_left(by);
             let other = lines.join("\n");
             // A last empty line is none.
             if !text.ends_with('\n') && !other.ends_with('\n') && !text.is_empty() && !other.is_empty() {
-                let found = filter.compare(text.as_bytes(), other.as_bytes(), Order::Sorted);
+                let found = filter.compare(text.as_bytes(), other.as_bytes(), LineOrder::Sorted);
                 prop_assert_eq!(found, None);
             }
         }
@@ -346,7 +351,7 @@ mod tests {
         #[test]
         fn any_bytes_are_survived(a in prop::collection::vec(any::<u8>(), 0..40), b in ".{0,40}") {
             let filter = filter(&["x+"]);
-            for order in [Order::Printed, Order::Sorted] {
+            for order in [LineOrder::Printed, LineOrder::Sorted] {
                 let found = filter.compare(&a, b.as_bytes(), order);
                 prop_assert!(found.is_none() || a != b.as_bytes());
                 let _ = filter.compare(b.as_bytes(), b.as_bytes(), order);

@@ -1,0 +1,83 @@
+//! Records that their store refused at the end of a program, and that wait beside it.
+
+use super::{Action, Settled};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::report::units;
+use crate::store::{Held, Record, Store};
+use serde_json::json;
+use std::cell::Cell;
+
+/// Stores a record that its store had refused, unless a newer one is there or one of another number
+/// of tasks; or removes it.
+///
+/// Errors: it cannot be read, stored or removed, or it waits in that very store.
+pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Result<Settled> {
+    let entry = &held.entry;
+    let key = units::printable(&entry.key);
+    let meanwhile = || eprintln!("rankweave: a newer record of {key} waits now, and stays");
+    let choice = match action {
+        Action::Recover(choice) => choice,
+        Action::Discard => {
+            let removed = held.remove(None)?;
+            match removed {
+                true => eprintln!("rankweave: removed {}", entry.path.display()),
+                false => meanwhile(),
+            }
+            let result = json!({ "key": entry.key, "discarded": removed });
+            return Ok(Settled { result, left: None });
+        }
+    };
+    let (record, file) = held.read()?;
+    let store = asked.map_or_else(|| held.store(), |store| Ok(store.clone()))?;
+    if held.waits_in(&store) {
+        return Err(Error::new(ErrorKind::Usage, format!("the record {key} is there already"))
+            .at(entry.path.display())
+            .advise("--store with the directory where it is to go"));
+    }
+    let why = Cell::new("");
+    let stays = |before: &Record| {
+        why.set(if before.matrix.tasks() != record.matrix.tasks() {
+            "one of another number of tasks"
+        } else if before.recorded_at > record.recorded_at {
+            "a newer record"
+        } else {
+            return false;
+        });
+        true
+    };
+    let saved = match choice.force {
+        true => Some(store.save(&record)?),
+        false => store.save_unless(&record, stays)?,
+    };
+    let sent = units::bytes(record.launch.total_bytes);
+    let of = format!("{key} ({} tasks, {sent} sent)", record.matrix.tasks());
+    match &saved {
+        Some(path) => {
+            eprintln!("rankweave: stored {of}, which its store had refused, in {}", path.display())
+        }
+        None => eprintln!(
+            "rankweave: not stored: {of}; {} is in the store and stays, unless --force",
+            why.get()
+        ),
+    }
+    let mut left = None;
+    if saved.is_some() && !choice.keep {
+        match held.remove(Some(&file)) {
+            Ok(true) => {}
+            Ok(false) => meanwhile(),
+            Err(error) => left = Some(error),
+        }
+    }
+    let result = json!({
+        "key": record.key,
+        "tasks": record.matrix.tasks(),
+        "found": record.matrix.tasks(),
+        "saved": saved.map(|p| p.display().to_string()),
+    });
+    Ok(Settled { result, left })
+}
+
+/// Why a record that waits could not be stored where it belongs: it is damaged, or names no store.
+pub(super) fn problem(held: &Held) -> Option<Error> {
+    held.read().err().or_else(|| held.store().err())
+}

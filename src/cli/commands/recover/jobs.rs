@@ -1,0 +1,86 @@
+//! Jobs that did not reach MPI_Finalize: their files become a record.
+
+use super::{Action, Settled};
+use crate::base::error::Result;
+use crate::report::units;
+use crate::store::Store;
+use crate::store::spill::{Outcome, Unfinished};
+use serde_json::json;
+
+/// Ranges of missing tasks that are listed.
+const MOST_RANGES: usize = 8;
+
+/// Makes a record of what a job left, or removes it.
+///
+/// Errors: the files cannot be read, or the store cannot be written.
+pub(super) fn settle(job: &Unfinished, asked: Option<&Store>, action: Action) -> Result<Settled> {
+    let store = job.store(asked)?;
+    let key = units::printable(&job.job.key);
+    let choice = match action {
+        Action::Recover(choice) => choice,
+        Action::Discard => {
+            job.discard(&store)?;
+            eprintln!("rankweave: removed what was left of {key} (job {})", id(job));
+            let result = json!({ "job": id(job), "key": job.job.key, "discarded": true });
+            return Ok(Settled { result, left: None });
+        }
+    };
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let outcome = job.recover(&store, &host(), choice, now)?;
+    eprintln!("rankweave: {}", sentence(job, &outcome));
+    let unfinished = outcome.record.unfinished.unwrap_or_default();
+    let result = json!({
+        "job": id(job),
+        "key": job.job.key,
+        "tasks": job.job.tasks,
+        "found": job.found(),
+        "how": unfinished.how,
+        "missing": unfinished.missing,
+        "lacks": unfinished.lacks,
+        "saved": outcome.saved.map(|p| p.display().to_string()),
+        "waiting": outcome.waiting.map(|p| p.display().to_string()),
+    });
+    Ok(Settled { result, left: outcome.left })
+}
+
+/// The number of a job, as it is shown and asked for.
+pub(super) fn id(job: &Unfinished) -> String {
+    format!("{:016x}", job.job.id)
+}
+
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "node".into() } else { name.into() }
+}
+
+/// What came of a job, in one line.
+fn sentence(job: &Unfinished, outcome: &Outcome) -> String {
+    let record = &outcome.record;
+    let unfinished = record.unfinished.clone().unwrap_or_default();
+    let total: u64 = record.launch.total_bytes;
+    let mut text = format!(
+        "{} {} (job {}): {} of {} tasks, {} sent; the program {}",
+        if outcome.saved.is_some() { "recovered" } else { "not stored:" },
+        units::printable(&record.key),
+        id(job),
+        job.found(),
+        job.job.tasks,
+        units::bytes(total),
+        unfinished.how,
+    );
+    if !unfinished.lacks.is_empty() {
+        text.push_str(&format!("; missing: {}", unfinished.lacks.join(", ")));
+    }
+    if !unfinished.missing.is_empty() {
+        let missing = unfinished.missing.iter().map(|&task| task as usize);
+        let missing = units::ranges(missing, MOST_RANGES);
+        text.push_str(&format!(" ({}); run this on their nodes too", missing));
+    }
+    if outcome.saved.is_none() {
+        text.push_str("; a newer or whole record is in the store and stays, unless --force");
+    }
+    text
+}
