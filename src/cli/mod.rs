@@ -29,15 +29,15 @@ Examples:
   rankweave report --html app.html               the same and more, as one HTML file
   rankweave export --to csv --out app.csv        the matrix for a spreadsheet or pandas
   rankweave doctor -- mpirun -n 64 ./app         what would be recorded, and why not
-  rankweave check -- mpirun -n 8 ./app small     does the program mind other ranks?
+  rankweave check -- mpirun -n 8 ./app small     are its results the same with other ranks?
   rankweave compare -- mpirun -n 64 ./app        is it faster with reordered ranks?
 
 Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
 'run' ends with the exit code of the program it runs.";
 
 const LONG_ABOUT: &str = "\
-Records which ranks of an MPI program talk to each other, and places them so that those that talk \
-much sit close in the machine. The program is not changed, recompiled or linked anew: a library is \
+Records which ranks of an MPI program talk to each other, and places them so that ranks that talk \
+much are close in the machine. The program is not changed, recompiled or linked again: a library is \
 preloaded into its processes.
 
 A task is a rank as the program sees it; a process is one as the launcher started it; a slot is a \

@@ -14,8 +14,8 @@ pub mod metis;
 pub mod mtx;
 pub mod npz;
 pub mod picture;
-pub mod places;
 pub mod prof;
+pub mod rank_orders;
 pub mod scotch;
 mod source;
 pub mod treematch;
@@ -101,12 +101,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &npz::Npz,
     &picture::Png,
     &picture::Svg,
-    &places::Rankfile,
-    &places::Prrte,
-    &places::MpichRankmap,
-    &places::Hydra,
-    &places::Slurm,
-    &places::Cray,
+    &rank_orders::Rankfile,
+    &rank_orders::Prrte,
+    &rank_orders::MpichRankmap,
+    &rank_orders::Hydra,
+    &rank_orders::Slurm,
+    &rank_orders::Cray,
     &scotch::Mappings,
     &scotch::Targets,
 ];

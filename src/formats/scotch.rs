@@ -5,7 +5,7 @@
 //! are: builds of Scotch with 32-bit numbers refuse the largest.
 
 use super::source::{MAX_TASKS, Source, counted_once, short};
-use super::{Export, Format, places, write_error};
+use super::{Export, Format, rank_orders, write_error};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::collections::HashMap;
@@ -206,7 +206,7 @@ impl Format for Targets {
     }
 
     fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let tree = places::tree(export.record)?;
+        let tree = rank_orders::tree(export.record)?;
         let arity = tree.arity().ok_or_else(|| {
             Error::new(
                 ErrorKind::Infeasible,

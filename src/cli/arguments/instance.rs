@@ -1,4 +1,4 @@
-//! What `map` and `eval` work on: a matrix, a topology, the slots that may be used.
+//! A matrix, a topology and the slots that may be used: what `map` and `eval` work on.
 
 use super::selection::{self, KindArg, StoreArgs};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -14,8 +14,9 @@ use std::path::Path;
 pub(in crate::cli) struct InstanceArgs {
     /// The matrix: a record (key or file), or a file of any format that 'import' reads
     ///
-    /// METIS .graph (undirected, counted once per pair), MatrixMarket, CSV src,dst,bytes,messages,
-    /// TreeMatch .mat, Open MPI .prof, Scotch .grf, JSON; - is standard input.
+    /// Formats: METIS .graph (undirected, counted once per pair), MatrixMarket, CSV
+    /// src,dst,bytes,messages, TreeMatch .mat, Open MPI .prof, Scotch .grf, JSON. - is standard
+    /// input.
     #[arg(long, short, value_name = "M")]
     matrix: String,
 
@@ -29,13 +30,13 @@ pub(in crate::cli) struct InstanceArgs {
     #[arg(long, short, value_name = "T")]
     topology: String,
 
-    /// The slots that may be used, in the order the launcher fills them: a file or a list
+    /// The slots that may be used, in the order in which the launcher fills them [default: all]
     ///
-    /// A file with one slot a line, or a list such as 0,1,8-11. Without it, all slots.
+    /// A file with one slot a line, or a list such as 0,1,8-11.
     #[arg(long, value_name = "FILE")]
     slots: Option<String>,
 
-    /// Which kinds of traffic count
+    /// Which kinds of traffic: p2p, collective, onesided or all
     #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
     kind: KindArg,
 
@@ -91,30 +92,30 @@ impl Instance {
 /// A whole or a real number, as JSON and text show it.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
-pub(in crate::cli) enum Figure {
+pub(in crate::cli) enum ObjectiveValue {
     Whole(u128),
     Real(f64),
 }
 
-impl std::fmt::Display for Figure {
+impl std::fmt::Display for ObjectiveValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Figure::Whole(n) => write!(f, "{n}"),
-            Figure::Real(x) => write!(f, "{x}"),
+            ObjectiveValue::Whole(n) => write!(f, "{n}"),
+            ObjectiveValue::Real(x) => write!(f, "{x}"),
         }
     }
 }
 
 /// The value of an objective; `None` when the topology has no links to be congested.
-pub(in crate::cli) fn value_of(objective: Objective, e: &Evaluation) -> Option<Figure> {
+pub(in crate::cli) fn value_of(objective: Objective, e: &Evaluation) -> Option<ObjectiveValue> {
     Some(match objective {
-        Objective::HopBytes => Figure::Whole(e.hop_bytes),
-        Objective::TotalHops => Figure::Whole(e.total_hops),
-        Objective::SumCom => Figure::Whole(e.sum_com),
-        Objective::MaxCom => Figure::Whole(e.max_com),
-        Objective::Mc => Figure::Real(e.mc?),
-        Objective::Mmc => Figure::Whole(u128::from(e.mmc?)),
-        Objective::Time => Figure::Real(e.predicted_time?),
+        Objective::HopBytes => ObjectiveValue::Whole(e.hop_bytes),
+        Objective::TotalHops => ObjectiveValue::Whole(e.total_hops),
+        Objective::SumCom => ObjectiveValue::Whole(e.sum_com),
+        Objective::MaxCom => ObjectiveValue::Whole(e.max_com),
+        Objective::Mc => ObjectiveValue::Real(e.mc?),
+        Objective::Mmc => ObjectiveValue::Whole(u128::from(e.mmc?)),
+        Objective::Time => ObjectiveValue::Real(e.predicted_time?),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a command works on: a record of the store, or a matrix file of any known format.
+//! The record that a command works on: one of the store, or a matrix file of any known format.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::formats;
@@ -33,10 +33,10 @@ impl StoreArgs {
 /// The record that a command works on.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct SelectArgs {
-    /// A key of 'rankweave list' or its beginning, or a file; nothing means the newest
+    /// A key of 'rankweave list' or its beginning, or a file [default: the newest record]
     ///
-    /// The file may be a record or a matrix of any format that 'rankweave import' reads; - is
-    /// standard input.
+    /// A file is a record, or a matrix of any format that 'rankweave import' reads. - is standard
+    /// input.
     #[arg(value_name = "SELECTOR")]
     selector: Option<String>,
 

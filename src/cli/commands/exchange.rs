@@ -26,9 +26,9 @@ Examples:
   rankweave import --key app-n64 mon.*.prof      profiles of Open MPI's monitoring
   zcat big.csv.gz | rankweave import --key big -";
 
-/// Keep a matrix of another tool in the store
+/// Put a matrix of another tool into the store
 ///
-/// The format is told from the content.
+/// The format of the file is recognised by its content.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = IMPORT_EXAMPLES)]
 pub struct ImportArgs {
@@ -38,11 +38,12 @@ pub struct ImportArgs {
 
     /// Key to keep it under [default: the first file's name without its ending]
     ///
-    /// To have it used for the launches of a program, give its key or set RANKWEAVE_KEY there.
+    /// Launches of a program use the matrix if it has their key: give that key here, or set
+    /// RANKWEAVE_KEY for these launches.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// The format, if its content does not tell
+    /// The format of the file, where its content does not tell
     #[arg(long, value_name = "FORMAT", value_parser = names(|f| f.reads()))]
     from: Option<String>,
 
@@ -117,7 +118,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = names(|f| f.writes()))]
     to: String,
 
-    /// Which kinds of traffic
+    /// Which kinds of traffic: p2p, collective, onesided or all
     #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
     kind: KindArg,
 
@@ -133,7 +134,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "as_launched")]
     mapping: Option<PathBuf>,
 
-    /// For rank orders: the order of the recorded launch
+    /// For rank orders: the order that the recorded launch ran in
     #[arg(long)]
     as_launched: bool,
 }
@@ -160,7 +161,7 @@ impl ExportArgs {
         if record.launch.is_reordered() && record.launch.mode == LaunchMode::Reorder {
             return Ok(record.launch.process_of_task.clone());
         }
-        let tree = formats::places::tree(record)?;
+        let tree = formats::rank_orders::tree(record)?;
         let slots: Vec<usize> = (0..record.matrix.tasks()).collect();
         let decision = decide::decide(&record.matrix, &tree, &slots, &decide::Options::default())?;
         eprintln!("rankweave: {}", decision.reason);

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "OUT", required = true)]
     html: PathBuf,
 
-    /// Which kinds of traffic
+    /// Which kinds of traffic: p2p, collective, onesided or all
     #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
     kind: KindArg,
 }

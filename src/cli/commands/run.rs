@@ -8,7 +8,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::launcher::Launcher;
-use crate::cli::preload::command::plan;
+use crate::cli::preload::command::launch_command;
 use crate::cli::preload::{functions, library, settings};
 use crate::options::FUNCTIONS;
 use std::os::unix::process::CommandExt;
@@ -24,8 +24,8 @@ Examples:
 const LONG: &str = "\
 Runs an MPI launch with the library preloaded into its MPI processes, and only there.
 
-The first launch of a program records which ranks talk to each other; later launches with as many \
-ranks give the ranks to the processes so that those that talk much are close. Open MPI (mpirun, \
+The first launch of a program records which ranks talk to each other. Later launches with as many \
+ranks give each rank another process, so that ranks that talk much are close. Open MPI (mpirun, \
 mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and Slurm (srun) are recognised; \
 any other launcher gets the settings through its environment.
 
@@ -42,13 +42,13 @@ pub struct Args {
     #[command(flatten)]
     settings: SettingsArgs,
 
-    /// Print the command that would be executed, and do not execute it
+    /// Print the command that would be executed, and do nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     ///
-    /// Everything from here on is passed on as it is; write -- before it.
+    /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     launch: Vec<String>,
@@ -62,8 +62,9 @@ impl Args {
         if let Some(functions) = functions::for_launch(&launcher, &self.launch, &library) {
             variables.push((FUNCTIONS.to_string(), functions));
         }
-        let plan =
-            plan(&launcher, &self.launch, &library, &variables, |name| std::env::var(name).ok())?;
+        let plan = launch_command(&launcher, &self.launch, &library, &variables, |name| {
+            std::env::var(name).ok()
+        })?;
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);

@@ -26,7 +26,7 @@ pub struct Args {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Which kinds of traffic to show
+    /// Which kinds of traffic: p2p, collective, onesided or all
     #[arg(long, value_enum, default_value_t, value_name = "KIND", hide_possible_values = true)]
     kind: KindArg,
 
@@ -36,7 +36,7 @@ pub struct Args {
 
     /// When to use colours: auto, always or never
     ///
-    /// auto uses them on a terminal that has them, unless NO_COLOR is set.
+    /// auto: on a terminal that has colours, unless NO_COLOR is set.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true)]
     color: ColorArg,
 
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     width: Option<u16>,
 
-    /// Leave the heat map out
+    /// Do not draw the heat map
     #[arg(long)]
     no_map: bool,
 }

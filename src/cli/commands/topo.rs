@@ -22,8 +22,8 @@ const COUNTED: usize = 4096;
 
 /// Show a topology: its levels and distances
 ///
-/// Without options, that of this machine. On a cluster, look at a compute node, not at the login
-/// node: they often differ.
+/// Without options, this machine. On a cluster, run it on a compute node: the login node is often
+/// another machine.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
@@ -35,14 +35,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "topology")]
     xml: Option<String>,
 
-    /// Print it as JSON, with the distances of all pairs up to 64 slots
+    /// Print the topology as JSON; up to 64 slots with the distances of all pairs
     #[arg(long)]
     json: bool,
 }
 
 /// One level of a tree.
 #[derive(Serialize)]
-struct Level {
+struct TopologyLevel {
     name: Option<String>,
     groups: usize,
     distance: u64,
@@ -50,13 +50,13 @@ struct Level {
 
 /// A topology for scripts; field names are those of the JSON.
 #[derive(Serialize)]
-struct Answer {
+struct TopologySummary {
     schema: u32,
     name: String,
     slots: usize,
     nodes: usize,
     dims: Option<Vec<usize>>,
-    levels: Vec<Level>,
+    levels: Vec<TopologyLevel>,
     links: Option<usize>,
     max_distance: u64,
     mean_distance: f64,
@@ -122,14 +122,14 @@ fn count(topology: &dyn Topology) -> Counted {
     Counted { pairs, complete: step == 1 }
 }
 
-fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Answer {
+fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> TopologySummary {
     /// Most slots of which all distances go into the JSON.
     const LISTED: usize = 64;
     let slots = topology.slots();
     let nodes = (0..slots).map(|s| topology.node_of(s)).max().map_or(0, |n| n + 1);
     let levels = topology.as_tree().map_or(Vec::new(), |tree| {
         (0..tree.levels())
-            .map(|l| Level {
+            .map(|l| TopologyLevel {
                 name: names.get(l).cloned(),
                 groups: tree.groups(l).iter().max().map_or(0, |&g| g as usize + 1),
                 distance: tree.cost(l),
@@ -139,7 +139,7 @@ fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Answe
     let all: u64 = counted.pairs.values().sum();
     let sum: u128 = counted.pairs.iter().map(|(&d, &n)| u128::from(d) * u128::from(n)).sum();
     let named = (0..slots).take(LISTED.max(SHOWN)).all(|s| topology.slot_name(s).is_some());
-    Answer {
+    TopologySummary {
         schema: 1,
         name: topology.name(),
         slots,
@@ -158,7 +158,7 @@ fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Answe
     }
 }
 
-fn text(topology: &dyn Topology, answer: &Answer, counted: &Counted) -> String {
+fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) -> String {
     let mut out = format!("{}\n", answer.name);
     let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<10}{value}\n"));
     line("slots", answer.slots.to_string());

@@ -1,12 +1,12 @@
 //! Looks at programs and libraries on disk without running them.
 //!
 //! [`Image`] is what an ELF file says about itself, [`Search`] finds the libraries it needs as the
-//! dynamic linker would, [`Mpi`] tells what an MPI library is and has, and [`Launch`] takes a
+//! dynamic linker would, [`Mpi`] tells what an MPI library is and has, and [`LaunchLine`] takes a
 //! launcher's command line apart into the programs it starts. `run` and `doctor` both use them.
 
 mod cache;
 mod image;
-mod launch;
+mod launch_line;
 mod mpi;
 mod program;
 mod python;
@@ -15,7 +15,7 @@ mod search;
 #[cfg(test)]
 pub use image::Symbol;
 pub use image::{Image, NotElf};
-pub use launch::{Launch, Part};
+pub use launch_line::{LaunchLine, Part};
 pub use mpi::{Family, Mpi};
 pub use program::{Program, Started, start};
 pub use python::loaded_mpi;

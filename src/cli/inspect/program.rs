@@ -5,7 +5,7 @@
 //! without running it, and ends.
 
 use super::image::{Image, NotElf};
-use super::launch::Part;
+use super::launch_line::Part;
 use crate::cli::launcher::in_path;
 use std::path::{Path, PathBuf};
 

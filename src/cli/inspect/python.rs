@@ -6,7 +6,7 @@
 //! then looks beside the interpreter.
 
 use super::image::Image;
-use super::launch::Part;
+use super::launch_line::Part;
 use super::mpi::Mpi;
 use super::search::Search;
 use crate::cli::launcher;

@@ -48,7 +48,7 @@ impl Launcher {
     /// The launcher of a command line, wherever in it the launcher stands.
     ///
     /// Errors: the command is empty or its first word is not a program that can be found.
-    pub fn of_command(command: &[String]) -> Result<Found> {
+    pub fn of_command(command: &[String]) -> Result<LocatedLauncher> {
         let Some(first) = command.first() else {
             return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
         };
@@ -58,17 +58,17 @@ impl Launcher {
                 .advise("loading the module of the MPI first, or the full path of the launcher"));
         };
         let name = base_name(&path);
-        let found = Found { launcher: Launcher::of_program(&path), position: 0 };
+        let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };
         if found.launcher != Launcher::Other || !WRAPPERS.contains(&name.as_str()) {
             return Ok(found);
         }
         for (position, word) in command.iter().enumerate().skip(1).take(LOOKED_THROUGH) {
-            if by_name(&base_name(Path::new(word))) != Verdict::Foreign
+            if by_name(&base_name(Path::new(word))) != NameHint::Foreign
                 && let Some(path) = in_path(word)
             {
                 let launcher = Launcher::of_program(&path);
                 if launcher != Launcher::Other {
-                    return Ok(Found { launcher, position });
+                    return Ok(LocatedLauncher { launcher, position });
                 }
             }
         }
@@ -82,9 +82,9 @@ impl Launcher {
         // The chain of links, each step by its name: /usr/bin/mpirun → mpirun.openmpi → orterun.
         for _ in 0..16 {
             match by_name(&base_name(&link)) {
-                Verdict::Known(launcher) => return launcher,
-                Verdict::Ambiguous => ambiguous = true,
-                Verdict::Foreign => {}
+                NameHint::Known(launcher) => return launcher,
+                NameHint::Ambiguous => ambiguous = true,
+                NameHint::Foreign => {}
             }
             match std::fs::read_link(&link) {
                 Ok(next) => link = link.parent().unwrap_or(Path::new("/")).join(next),
@@ -100,7 +100,7 @@ impl Launcher {
 
 /// A launcher and the position of its name in the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct LocatedLauncher {
     /// The family.
     pub launcher: Launcher,
     /// Index of the launcher's name: above 0 behind `env`, `timeout` and the like.
@@ -108,21 +108,23 @@ pub struct Found {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum NameHint {
     Known(Launcher),
     Ambiguous,
     Foreign,
 }
 
-fn by_name(name: &str) -> Verdict {
+fn by_name(name: &str) -> NameHint {
     match name {
-        "orterun" | "prterun" | "prun" | "oshrun" | "shmemrun" => Verdict::Known(Launcher::OpenMpi),
-        "mpiexec.hydra" | "mpirun.hydra" => Verdict::Known(Launcher::Hydra),
-        "srun" => Verdict::Known(Launcher::Srun),
-        _ if name.ends_with(".openmpi") => Verdict::Known(Launcher::OpenMpi),
-        _ if name.ends_with(".mpich") => Verdict::Known(Launcher::Hydra),
-        _ if name.starts_with("mpirun") || name.starts_with("mpiexec") => Verdict::Ambiguous,
-        _ => Verdict::Foreign,
+        "orterun" | "prterun" | "prun" | "oshrun" | "shmemrun" => {
+            NameHint::Known(Launcher::OpenMpi)
+        }
+        "mpiexec.hydra" | "mpirun.hydra" => NameHint::Known(Launcher::Hydra),
+        "srun" => NameHint::Known(Launcher::Srun),
+        _ if name.ends_with(".openmpi") => NameHint::Known(Launcher::OpenMpi),
+        _ if name.ends_with(".mpich") => NameHint::Known(Launcher::Hydra),
+        _ if name.starts_with("mpirun") || name.starts_with("mpiexec") => NameHint::Ambiguous,
+        _ => NameHint::Foreign,
     }
 }
 
@@ -203,7 +205,7 @@ mod tests {
         let srun = srun.to_str().unwrap();
         assert_eq!(
             found(&["env", "A=1", srun, "-n", "4"]).unwrap(),
-            Found { launcher: Launcher::Srun, position: 2 }
+            LocatedLauncher { launcher: Launcher::Srun, position: 2 }
         );
         assert_eq!(found(&["env", "A=1", "true"]).unwrap().launcher, Launcher::Other);
         assert_eq!(found(&["sh", srun]).unwrap().launcher, Launcher::Other);

@@ -5,7 +5,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
 use crate::cli::inspect::Image;
-use crate::cli::launcher::{Found, Launcher};
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::is_c_function;
 use std::path::Path;
 
@@ -13,14 +13,14 @@ const PRELOAD: &str = "LD_PRELOAD";
 
 /// What is executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct LaunchCommand {
     /// The command with its arguments.
     pub command: Vec<String>,
     /// Variables added to its environment.
     pub environment: Vec<(String, String)>,
 }
 
-impl Plan {
+impl LaunchCommand {
     /// The plan as a line for a shell.
     pub fn shell_line(&self) -> String {
         let variables = self.environment.iter().map(|(n, v)| format!("{n}={}", quoted(v)));
@@ -33,16 +33,16 @@ impl Plan {
 
 /// Plans a launch. `variables` are the settings to pass on; `environment` looks a variable of this
 /// process up: what is preloaded already stays.
-pub fn plan(
-    found: &Found,
+pub fn launch_command(
+    found: &LocatedLauncher,
     command: &[String],
     library: &Path,
     variables: &[(String, String)],
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Plan> {
+) -> Result<LaunchCommand> {
     let library = library.to_string_lossy().into_owned();
     let inherited = environment(PRELOAD).filter(|v| !v.trim().is_empty());
-    let mut plan = Plan { command: command.to_vec(), environment: Vec::new() };
+    let mut plan = LaunchCommand { command: command.to_vec(), environment: Vec::new() };
     let start = found.position + 1;
     match found.launcher {
         Launcher::OpenMpi => {
@@ -63,10 +63,12 @@ pub fn plan(
 
 /// The plan for a command without options. Errors: no such launcher, no library, or a variable that
 /// cannot be understood.
-pub(in crate::cli) fn plan_of(command: &[String]) -> Result<Plan> {
+pub(in crate::cli) fn plan_of(command: &[String]) -> Result<LaunchCommand> {
     let variables = settings::variables(&SettingsArgs::default())?;
     let launcher = Launcher::of_command(command)?;
-    plan(&launcher, command, &library::find()?, &variables, |name| std::env::var(name).ok())
+    launch_command(&launcher, command, &library::find()?, &variables, |name| {
+        std::env::var(name).ok()
+    })
 }
 
 /// What is preloaded already with the library: in front of other tools that wrap MPI calls, because
@@ -89,7 +91,7 @@ fn wraps_mpi(entry: &str) -> bool {
 
 /// `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
 fn open_mpi(
-    plan: &mut Plan,
+    plan: &mut LaunchCommand,
     start: usize,
     library: &str,
     inherited: Option<String>,
@@ -129,7 +131,7 @@ fn open_mpi(
 
 /// `-genv NAME VALUE` behind the launcher; it counts for all programs of the launch.
 fn hydra(
-    plan: &mut Plan,
+    plan: &mut LaunchCommand,
     start: usize,
     library: &str,
     inherited: Option<String>,
@@ -162,7 +164,7 @@ fn hydra(
 /// `--export=…,LD_PRELOAD=…`, merged with an `--export` that is there. The settings go through
 /// srun's environment by name, because a value with a comma cannot be written into the list.
 fn srun(
-    plan: &mut Plan,
+    plan: &mut LaunchCommand,
     start: usize,
     library: &str,
     inherited: Option<String>,
@@ -221,7 +223,7 @@ fn srun(
 /// True if the word at `k` is the program and no longer an option's value. Options of srun that
 /// take a value take it in the next word when they are short or written without `=`; a word is
 /// therefore the program only if the one before it is not such an option.
-fn is_program(plan: &Plan, k: usize, start: usize) -> bool {
+fn is_program(plan: &LaunchCommand, k: usize, start: usize) -> bool {
     /// Options of srun without a value.
     const BARE: [&str; 30] = [
         "-E",
@@ -267,13 +269,17 @@ fn is_program(plan: &Plan, k: usize, start: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn of(launcher: Launcher, line: &str, env: &[(&str, &str)]) -> Plan {
+    fn of(launcher: Launcher, line: &str, env: &[(&str, &str)]) -> LaunchCommand {
         let command: Vec<String> = line.split(' ').map(str::to_string).collect();
         let position = usize::from(line.starts_with("env ")) * 2;
         let variables = [("RANKWEAVE_FIX".to_string(), "0,3".to_string())];
-        plan(&Found { launcher, position }, &command, Path::new("/l/rw.so"), &variables, |name| {
-            env.iter().find(|e| e.0 == name).map(|e| e.1.to_string())
-        })
+        launch_command(
+            &LocatedLauncher { launcher, position },
+            &command,
+            Path::new("/l/rw.so"),
+            &variables,
+            |name| env.iter().find(|e| e.0 == name).map(|e| e.1.to_string()),
+        )
         .unwrap()
     }
 
@@ -344,8 +350,8 @@ mod tests {
             "RANKWEAVE_FIX=0,3 srun --export=PATH,LD_PRELOAD=/x.so:/l/rw.so,RANKWEAVE_FIX ./a"
         );
         let command = vec!["srun".to_string()];
-        let found = Found { launcher: s, position: 0 };
-        assert!(plan(&found, &command, Path::new("/a,b.so"), &[], |_| None).is_err());
+        let found = LocatedLauncher { launcher: s, position: 0 };
+        assert!(launch_command(&found, &command, Path::new("/a,b.so"), &[], |_| None).is_err());
     }
 
     #[test]
@@ -357,8 +363,10 @@ mod tests {
 
     #[test]
     fn shell_lines_are_quoted() {
-        let plan =
-            Plan { command: vec!["a b".into(), "it's".into(), String::new()], environment: vec![] };
+        let plan = LaunchCommand {
+            command: vec!["a b".into(), "it's".into(), String::new()],
+            environment: vec![],
+        };
         assert_eq!(plan.shell_line(), "'a b' 'it'\\''s' ''\n");
     }
 }

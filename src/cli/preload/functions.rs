@@ -3,8 +3,8 @@
 //! Nothing here is allowed to fail or to take long: a launch whose MPI cannot be found out goes on
 //! without, and newer functions are then hidden from the program by the library.
 
-use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Search, loaded_mpi, start};
-use crate::cli::launcher::{Found, Launcher};
+use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Program, Search, loaded_mpi, start};
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::Functions;
 use std::path::Path;
 
@@ -14,11 +14,11 @@ pub(in crate::cli) const MPI: &str = "RANKWEAVE_MPI";
 /// The value of the variable for a launch, or `None` if no program of it loads its MPI library by
 /// itself, or that library is not known.
 pub(in crate::cli) fn for_launch(
-    found: &Found,
+    found: &LocatedLauncher,
     command: &[String],
     library: &Path,
 ) -> Option<String> {
-    let launch = Launch::of(found, command);
+    let launch = LaunchLine::of(found, command);
     let library = Image::read(library).ok()?;
     launch.parts.iter().find_map(|part| {
         let search = search_of(part);
@@ -56,7 +56,7 @@ fn linked_mpi(program: &Image, search: &Search) -> Option<Mpi> {
 
 /// The MPI library that a program will load by itself, and how that is known.
 pub(in crate::cli) fn loaded(
-    launch: &Launch,
+    launch: &LaunchLine,
     part: &Part,
     program: &Program,
     search: &Search,
@@ -101,7 +101,7 @@ mod tests {
         let read = Functions::decode(&of(&library, &mpi), names()).unwrap();
         assert!(read.has(0) && !read.has(1), "only the profiling name counts");
 
-        let found = Found { launcher: Launcher::Other, position: 0 };
+        let found = LocatedLauncher { launcher: Launcher::Other, position: 0 };
         let command = ["/bin/true".to_string()];
         assert_eq!(for_launch(&found, &command, Path::new("/bin/true")), None);
         assert_eq!(for_launch(&found, &command, Path::new("/no/library")), None);

@@ -1,7 +1,7 @@
 //! Runs one launch and waits for it: output into files, a time limit, signals passed on.
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::preload::command::Plan;
+use crate::cli::preload::command::LaunchCommand;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -40,7 +40,7 @@ impl End {
 
 /// One run.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Outcome {
+pub(in crate::cli) struct TrialRun {
     /// How it ended.
     pub(in crate::cli) end: End,
     /// How long it took, from the start of the launcher to its end.
@@ -100,12 +100,12 @@ fn catch_signals() {
 /// Errors: it cannot be started, its output cannot be read, or a signal told us to stop; then the
 /// launch was ended.
 pub(in crate::cli) fn execute(
-    plan: &Plan,
+    plan: &LaunchCommand,
     removed: &[&str],
     stdin: Option<&Path>,
     streams: &Streams,
     timeout: Option<Duration>,
-) -> Result<Outcome> {
+) -> Result<TrialRun> {
     catch_signals();
     let create = |name: &str| {
         let path = streams.path(name);
@@ -181,7 +181,7 @@ pub(in crate::cli) fn execute(
         (_, _, Some(signal)) => End::Signal(signal),
         _ => End::Code(-1),
     };
-    Ok(Outcome {
+    Ok(TrialRun {
         end,
         seconds: at.duration_since(started).as_secs_f64(),
         out: content(&out_path)?,
@@ -213,8 +213,8 @@ fn content(path: &Path) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn shell(text: &str, timeout: Option<f64>) -> (Outcome, Duration) {
-        let plan = Plan {
+    fn shell(text: &str, timeout: Option<f64>) -> (TrialRun, Duration) {
+        let plan = LaunchCommand {
             command: ["/bin/sh", "-c", text].map(String::from).to_vec(),
             environment: vec![("GIVEN".into(), "yes".into())],
         };

@@ -6,12 +6,12 @@
 
 mod execute;
 
-pub(super) use execute::{End, Outcome, Streams, execute};
+pub(super) use execute::{End, Streams, TrialRun, execute};
 
 use crate::base::error::{Error, Result};
 use crate::cli::arguments::settings::SettingsArgs;
-use crate::cli::launcher::{Found, Launcher};
-use crate::cli::preload::command::{Plan, plan};
+use crate::cli::launcher::{Launcher, LocatedLauncher};
+use crate::cli::preload::command::{LaunchCommand, launch_command};
 use crate::cli::preload::{functions, library, settings};
 use crate::options::{FUNCTIONS, TABLE};
 use crate::store::{Record, Store};
@@ -25,7 +25,7 @@ const OWN: [&str; 2] = ["RANKWEAVE_MODE", "RANKWEAVE_VERBOSE"];
 #[derive(Debug)]
 pub(super) struct Series {
     launch: Vec<String>,
-    found: Found,
+    found: LocatedLauncher,
     library: PathBuf,
     /// What is in the user's environment.
     variables: Vec<(String, String)>,
@@ -55,10 +55,10 @@ impl Series {
     }
 
     /// Runs it without the library.
-    pub(super) fn plain(&self, streams: &Streams) -> Result<Outcome> {
+    pub(super) fn plain(&self, streams: &Streams) -> Result<TrialRun> {
         // A library that is preloaded by the user's environment does nothing.
         let environment = vec![("RANKWEAVE_MODE".to_string(), "off".to_string())];
-        let plan = Plan { command: self.launch.clone(), environment };
+        let plan = LaunchCommand { command: self.launch.clone(), environment };
         execute(&plan, &[], self.stdin.as_deref(), streams, self.timeout)
     }
 
@@ -67,12 +67,12 @@ impl Series {
         &self,
         settings: &[(&str, Option<String>)],
         streams: &Streams,
-    ) -> Result<Outcome> {
+    ) -> Result<TrialRun> {
         let mut variables = self.variables.clone();
         variables.retain(|v| settings.iter().all(|s| s.0 != v.0));
         let set = settings.iter().filter_map(|(n, v)| Some((n.to_string(), v.clone()?)));
         variables.extend(set);
-        let plan = plan(&self.found, &self.launch, &self.library, &variables, |name| {
+        let plan = launch_command(&self.found, &self.launch, &self.library, &variables, |name| {
             std::env::var(name).ok()
         })?;
         // What is in our environment reaches the processes of this node by itself.

@@ -11,7 +11,7 @@
 use super::files::Files;
 use super::text::{Difference, Filter, LineOrder};
 use crate::base::error::Result;
-use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
+use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
 use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const LEAST: f64 = 60.0;
 /// What a run left: its output, and the files that were asked for.
 #[derive(Debug, Clone)]
 struct Run {
-    outcome: Outcome,
+    outcome: TrialRun,
     files: Vec<Option<Vec<u8>>>,
 }
 
@@ -171,11 +171,11 @@ impl Examination<'_> {
         let another = self.plain(found)?;
         let (first, recorded) = (&plain[0], &plain[plain.len() - 1]);
         if self.differ(first, &another, LineOrder::Sorted).is_none()
-            && let Some(place) = self.differ(first, recorded, self.order)
+            && let Some(difference) = self.differ(first, recorded, self.order)
         {
             found.finding = Finding::Differs;
-            found.reason = format!("recorded in the launcher's order, {}", sentence(&place));
-            found.difference = Some(place);
+            found.reason = format!("recorded in the launcher's order, {}", sentence(&difference));
+            found.difference = Some(difference);
             found.again = vec!["--mode".into(), "record".into()];
             return Ok(());
         }
@@ -211,9 +211,11 @@ impl Examination<'_> {
             }
             return Ok(true);
         }
-        let Some(place) = self.differ(&plain[0], &permuted, self.order) else { return Ok(true) };
+        let Some(difference) = self.differ(&plain[0], &permuted, self.order) else {
+            return Ok(true);
+        };
         // Is it the program that varies?
-        for _ in 0..if place.only_order { MORE_FOR_ORDER } else { 1 } {
+        for _ in 0..if difference.only_order { MORE_FOR_ORDER } else { 1 } {
             let run = self.plain(found)?;
             plain.push(run);
             if !self.agree(plain, found) {
@@ -230,7 +232,7 @@ impl Examination<'_> {
             found.seeds.push(u64::from(seed));
         }
         if differs {
-            self.blame(seed, place, found);
+            self.blame(seed, difference, found);
         }
         Ok(!differs)
     }
@@ -241,10 +243,10 @@ impl Examination<'_> {
     }
 
     /// Concludes that permuted ranks change the results.
-    fn blame(&self, seed: u32, place: RunDifference, found: &mut Conclusion) {
+    fn blame(&self, seed: u32, difference: RunDifference, found: &mut Conclusion) {
         found.finding = Finding::Differs;
-        found.reason = format!("with permuted ranks (seed {seed}), {}", sentence(&place));
-        found.difference = Some(place);
+        found.reason = format!("with permuted ranks (seed {seed}), {}", sentence(&difference));
+        found.difference = Some(difference);
         found.again = ["--mode", "shuffle", "--seed"].map(String::from).to_vec();
         found.again.push(seed.to_string());
         if let Some(fix) = &self.fix {
@@ -352,18 +354,20 @@ fn said(run: &Run) -> String {
 }
 
 /// What differs, for the end of a sentence.
-fn sentence(place: &RunDifference) -> String {
+fn sentence(difference: &RunDifference) -> String {
     let line = |side: &Option<(usize, String)>| side.as_ref().map(|s| s.0);
-    match (place.what.as_str(), &place.difference.other) {
+    match (difference.what.as_str(), &difference.difference.other) {
         ("end", Some((_, text))) if *text == End::TimedOut.words() => {
             "it does not end within the time limit".into()
         }
         ("end", Some((_, text))) => format!("it ends with {text}"),
-        (what, _) if place.only_order => {
+        (what, _) if difference.only_order => {
             format!("{what} has the same lines in another order")
         }
         (what, _) => {
-            let at = line(&place.difference.plain).or(line(&place.difference.other)).unwrap_or(1);
+            let at = line(&difference.difference.plain)
+                .or(line(&difference.difference.other))
+                .unwrap_or(1);
             format!("{what} differs in line {at}")
         }
     }

@@ -31,11 +31,12 @@ Examples:
   rankweave check --json -- mpirun -n 8 ./app | jq -r .verdict";
 
 const LONG: &str = "\
-Finds out whether a program gives the same results when its ranks sit on other processes.
+Finds out whether a program gives the same results when its ranks have other processes.
 
-MPI lets ranks be placed anywhere, but some programs count on a place: they take the launcher's rank \
-from the environment, choose a device by arithmetic on their rank, or mix ranks of MPI_COMM_WORLD \
-with those of a communicator whose ranks were reordered. Such a program must not be reordered.
+MPI lets any process have any rank, but some programs rely on the launcher's order: they read the \
+launcher's rank from the environment, choose a device by arithmetic on their rank, or mix ranks of \
+MPI_COMM_WORLD with those of a communicator whose ranks were reordered. Such a program must not be \
+reordered.
 
 The program runs plain, once recorded, and once for each seed with randomly permuted ranks, both those \
 of MPI_COMM_WORLD and those of topologies made with reorder = 1. Its exit \
@@ -50,11 +51,12 @@ The verdict:
 that shows it again
   not comparable  the program fails, is ended by the time limit, or varies by itself
 
-It is remembered in the store for the program, whatever its key and number of ranks: 'rankweave run' \
-in mode auto does not reorder a program whose verdict is 'differs'. --allow overrides that. A launch can \
-find one by itself: 'mixes ranks', if messages go by ranks of another communicator after MPI_Cart_create \
-and the like gave new ones; then only the ranks of topologies are left alone, until a check with as many \
-ranks says otherwise.
+The verdict is stored for the program, whatever its key and number of ranks. In mode auto, 'rankweave \
+run' does not reorder a program whose verdict is 'differs'; --allow overrides that.
+
+A launch can find a verdict by itself: 'mixes ranks'. It means that MPI_Cart_create or a similar call \
+gave new ranks, and that messages were then addressed by the ranks of another communicator. From then \
+on the ranks of topologies stay as they are, until a check with as many ranks finds the program safe.
 
 Files named with --file are put back as they were before every run and at the end. Anything else the \
 program writes is left as the last run left it. Each run reads standard input from its start if that \
@@ -73,12 +75,12 @@ pub struct Args {
 
     /// How far numbers that are not whole may differ: relative, or relative and absolute
     ///
-    /// Sums over ranks are added in another order when ranks sit elsewhere, and differ in the last
-    /// digits. An absolute tolerance (1e-6,1e-12) is for values that would be zero but for rounding.
+    /// Sums over ranks are added in another order when ranks have other processes, so their last
+    /// digits differ. An absolute tolerance (1e-6,1e-12) is for values that are zero but for rounding.
     #[arg(long, value_name = "REL[,ABS]", default_value = "1e-6", value_parser = Tolerance::parse)]
     tolerance: Tolerance,
 
-    /// Leave lines that match this regular expression out; may be given several times
+    /// Ignore lines that match this regular expression; may be given several times
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
 
@@ -90,7 +92,7 @@ pub struct Args {
     #[arg(long)]
     stderr: bool,
 
-    /// Compare lines sorted: their order has no meaning
+    /// Compare sorted lines, for a program whose lines come in any order
     #[arg(long)]
     sorted: bool,
 
@@ -114,7 +116,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     stdin: Option<PathBuf>,
 
-    /// Do not remember the verdict
+    /// Do not store the verdict
     #[arg(long)]
     forget: bool,
 
@@ -125,9 +127,9 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     ///
-    /// Everything from here on is passed on as it is; write -- before it.
+    /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     launch: Vec<String>,

@@ -1,25 +1,28 @@
 //! One run of a comparison, and the number that is compared.
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::trial::{End, Outcome, Scratch, Series, Streams};
+use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
 use crate::report::units::printable;
 use crate::store::Record;
 use regex::{Regex, RegexBuilder};
 
 /// A number that the program prints.
 #[derive(Debug)]
-pub(super) struct Figure(Regex);
+pub(super) struct PrintedNumber(Regex);
 
-impl Figure {
+impl PrintedNumber {
     /// Errors: an expression that cannot be read.
-    pub(super) fn new(text: &str) -> Result<Figure> {
-        RegexBuilder::new(text).multi_line(true).size_limit(1 << 22).build().map(Figure).map_err(
-            |e| {
+    pub(super) fn new(text: &str) -> Result<PrintedNumber> {
+        RegexBuilder::new(text)
+            .multi_line(true)
+            .size_limit(1 << 22)
+            .build()
+            .map(PrintedNumber)
+            .map_err(|e| {
                 let what = e.to_string().lines().last().unwrap_or_default().trim().to_string();
                 Error::new(ErrorKind::Usage, format!("'{text}' is no regular expression: {what}"))
                     .at("--figure")
-            },
-        )
+            })
     }
 
     /// The number in the last match of what a program printed.
@@ -30,7 +33,7 @@ impl Figure {
         (value.is_finite() && value > 0.0).then_some(value)
     }
 
-    fn of(&self, outcome: &Outcome) -> Result<f64> {
+    fn of(&self, outcome: &TrialRun) -> Result<f64> {
         let find = |bytes: &[u8]| self.find(&String::from_utf8_lossy(bytes));
         find(&outcome.out).or_else(|| find(&outcome.err)).ok_or_else(|| {
             Error::new(
@@ -45,7 +48,7 @@ impl Figure {
 
 /// One run.
 #[derive(Debug, Clone)]
-pub(super) struct Sample {
+pub(super) struct MeasuredRun {
     /// The number that is compared.
     pub(super) value: f64,
     /// Ranks were in another order than the launcher's.
@@ -63,7 +66,7 @@ pub(super) struct Measurement<'a> {
     pub(super) series: &'a Series,
     pub(super) scratch: &'a Scratch,
     pub(super) streams: &'a Streams,
-    pub(super) figure: Option<&'a Figure>,
+    pub(super) figure: Option<&'a PrintedNumber>,
     /// Without the library in the launcher's order.
     pub(super) plain: bool,
     /// Says what goes on.
@@ -84,7 +87,7 @@ impl Measurement<'_> {
     }
 
     /// A run in the launcher's order.
-    pub(super) fn given(&self, name: &str) -> Result<Sample> {
+    pub(super) fn given(&self, name: &str) -> Result<MeasuredRun> {
         let outcome = match self.plain {
             true => self.series.plain(self.streams)?,
             false => self.run("record")?,
@@ -94,13 +97,13 @@ impl Measurement<'_> {
     }
 
     /// A run with reordered ranks.
-    pub(super) fn reordered(&self, name: &str) -> Result<Sample> {
+    pub(super) fn reordered(&self, name: &str) -> Result<MeasuredRun> {
         let outcome = self.run("reorder")?;
         let record = self.newest()?;
         self.sample(&outcome, record, &format!("{name}, reordered"))
     }
 
-    fn run(&self, mode: &str) -> Result<Outcome> {
+    fn run(&self, mode: &str) -> Result<TrialRun> {
         let settings = [
             ("RANKWEAVE_MODE", Some(mode.to_string())),
             ("RANKWEAVE_STORE", Some(self.scratch.path())),
@@ -118,7 +121,12 @@ impl Measurement<'_> {
         }
     }
 
-    fn sample(&self, outcome: &Outcome, record: Option<Record>, name: &str) -> Result<Sample> {
+    fn sample(
+        &self,
+        outcome: &TrialRun,
+        record: Option<Record>,
+        name: &str,
+    ) -> Result<MeasuredRun> {
         self.succeeded(outcome, name)?;
         let value = match self.figure {
             Some(figure) => figure.of(outcome)?,
@@ -129,7 +137,7 @@ impl Measurement<'_> {
             None => (self.tell)(&format!("{name}: {value:.3} s")),
         }
         let launch = record.map(|record| record.launch);
-        Ok(Sample {
+        Ok(MeasuredRun {
             value,
             reordered: launch.as_ref().is_some_and(|l| l.is_reordered()),
             internode_bytes: launch.as_ref().map(|l| l.internode_bytes),
@@ -139,7 +147,7 @@ impl Measurement<'_> {
     }
 
     /// Errors: the run did not end with code 0.
-    fn succeeded(&self, outcome: &Outcome, name: &str) -> Result<()> {
+    fn succeeded(&self, outcome: &TrialRun, name: &str) -> Result<()> {
         if outcome.end == End::Code(0) {
             return Ok(());
         }
@@ -158,13 +166,13 @@ mod tests {
 
     #[test]
     fn figures() {
-        let find = |regex: &str, text: &str| Figure::new(regex).unwrap().find(text);
+        let find = |regex: &str, text: &str| PrintedNumber::new(regex).unwrap().find(text);
         assert_eq!(find("time: ([0-9.]+)", "time: 1.5\ntime: 2.5 s\n"), Some(2.5));
         assert_eq!(find("[0-9.]+$", "a 3\nb 4"), Some(4.0));
         assert_eq!(find("t=(\\S+)", "t=1.5D-1"), Some(0.15));
         assert_eq!(find("t=(\\S+)", "t=0"), None);
         assert_eq!(find("t=(\\S+)", "t=x"), None);
         assert_eq!(find("t=(\\S+)", "none"), None);
-        assert!(Figure::new("(").is_err());
+        assert!(PrintedNumber::new("(").is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
 use crate::store::{Store, joined};
-use measure::{Figure, Measurement};
+use measure::{Measurement, PrintedNumber};
 use result::{Comparison, Pair, Verdict};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ Examples:
 const LONG: &str = "\
 Measures whether a program runs faster with reordered ranks: in pairs of one run in the launcher's \
 order and one reordered, the first of a pair being the second of the next (A B, B A, A B, …), so that \
-slow changes of the machine hit both alike. Before that each is run --warmup times.
+slow changes of the machine hit both alike. Before that each kind is run --warmup times.
 
 Reordered runs go by the matrix in the store; if there is none, a run records it first. All runs have \
 the library, so that the order of the ranks is the only difference (--plain runs the launcher's order \
@@ -43,7 +43,7 @@ distribution-free interval between two of the ratios sorted. For 95 % it takes 6
   not reordered        the launcher's order is kept: there is nothing to compare
 
 The runs count as launches of the program: 'rankweave show' tells their times, and 'rankweave run' \
-goes by them.
+uses them.
 
 Exit codes: 0 faster; 1 anything else; 2 usage or I/O error, or a run that fails.";
 
@@ -97,9 +97,9 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     ///
-    /// Everything from here on is passed on as it is; write -- before it.
+    /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     launch: Vec<String>,
@@ -116,7 +116,7 @@ fn confidence(text: &str) -> std::result::Result<f64, String> {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let figure = self.figure.as_deref().map(Figure::new).transpose()?;
+        let figure = self.figure.as_deref().map(PrintedNumber::new).transpose()?;
         let store = self.store.open()?;
         let series = Series::new(&self.launch, self.stdin.clone(), self.timeout)?;
         let (scratch, streams) = (Scratch::inside(&store)?, Streams::new()?);
@@ -194,8 +194,8 @@ impl Args {
             && store.objection(program).ok().flatten().is_some()
         {
             eprintln!(
-                "rankweave: 'rankweave check' found that this program minds other ranks; its times \
-                 may not be those of right results"
+                "rankweave: 'rankweave check' found that this program gives other results with \
+                 permuted ranks: the times of its reordered runs may be those of wrong results"
             );
         }
         match store.load(&key) {

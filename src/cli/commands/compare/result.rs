@@ -1,13 +1,13 @@
 //! What a comparison found: the verdict, for people and for scripts.
 
 use super::interval::Estimate;
-use super::measure::Sample;
+use super::measure::MeasuredRun;
 use crate::decide::median;
 use crate::report::units;
 use serde_json::{Value, json};
 
 /// A run in the launcher's order and one with reordered ranks.
-pub(super) type Pair = (Sample, Sample);
+pub(super) type Pair = (MeasuredRun, MeasuredRun);
 
 /// The conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,10 +46,10 @@ impl Bindings {
 
     fn add(&mut self, name: &str) {
         let set = match kind(name) {
-            Some(Kind::C) => &mut self.c,
-            Some(Kind::Fortran) => &mut self.fortran,
-            Some(Kind::Fortran2008) => &mut self.fortran_2008,
-            Some(Kind::Cxx) => &mut self.cxx,
+            Some(Binding::C) => &mut self.c,
+            Some(Binding::Fortran) => &mut self.fortran,
+            Some(Binding::Fortran2008) => &mut self.fortran_2008,
+            Some(Binding::Cxx) => &mut self.cxx,
             None => return,
         };
         set.insert(name.to_string());
@@ -66,26 +66,26 @@ impl Bindings {
     }
 }
 
-enum Kind {
+enum Binding {
     C,
     Fortran,
     Fortran2008,
     Cxx,
 }
 
-fn kind(name: &str) -> Option<Kind> {
+fn kind(name: &str) -> Option<Binding> {
     if is_c_function(name.as_bytes()) {
-        return Some(Kind::C);
+        return Some(Binding::C);
     }
     if name.starts_with("_ZN3MPI") {
-        return Some(Kind::Cxx);
+        return Some(Binding::Cxx);
     }
     // Names of Open MPI's common blocks begin like functions.
     let fortran =
         name.starts_with("mpi_") && name.ends_with('_') && !name.starts_with("mpi_fortran_");
     match fortran {
-        true if name.ends_with("_f08_") || name.ends_with("_f08ts_") => Some(Kind::Fortran2008),
-        true => Some(Kind::Fortran),
+        true if name.ends_with("_f08_") || name.ends_with("_f08ts_") => Some(Binding::Fortran2008),
+        true => Some(Binding::Fortran),
         false => None,
     }
 }

@@ -2,9 +2,9 @@
 //! Those of its programs are in [`program`](super::program).
 
 use super::diagnosis::Diagnosis;
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use crate::cli::inspect::{Image, NotElf, Search};
-use crate::cli::launcher::{Found, Launcher};
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::preload;
 use crate::options::{Mode, Spill};
 use crate::store::{Store, spill};
@@ -19,15 +19,19 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
         Ok(path) => path,
         Err(error) => {
             return diagnosis.findings.push(Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "library-missing",
                 error.to_string(),
             ));
         }
     };
     let broken = |what: String| {
-        Finding::new(Level::Problem, "library-unreadable", format!("{what} ({})", path.display()))
-            .advise("installing the library again")
+        Finding::new(
+            Severity::Problem,
+            "library-unreadable",
+            format!("{what} ({})", path.display()),
+        )
+        .advise("installing the library again")
     };
     match Image::read(&path) {
         Ok(image) if image.soname.is_none() && !image.offers("MPI_Init") => diagnosis
@@ -37,7 +41,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
             if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
                 diagnosis.findings.push(
                     Finding::new(
-                        Level::Warning,
+                        Severity::Warning,
                         "library-private",
                         format!("other users cannot read {}", path.display()),
                     )
@@ -73,13 +77,13 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
         };
         let found = match image {
             None => Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "preload-missing",
                 format!("LD_PRELOAD already names {entry}, which is not there or no library"),
             )
             .advise("taking it out: every process of the launch complains about it"),
             Some(image) if entry.ends_with("librankweave.so") => Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "preload-twice",
                 format!(
                     "LD_PRELOAD already names another librankweave.so: {}",
@@ -88,12 +92,12 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             )
             .advise("taking it out: only the first of the two works"),
             Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Finding::new(
-                Level::Note,
+                Severity::Note,
                 "preload-tool",
                 format!("{entry} wraps MPI calls, too; it gets them behind this library"),
             ),
             Some(_) => Finding::new(
-                Level::Note,
+                Severity::Note,
                 "preload-other",
                 format!("{entry} is preloaded, too; it does not wrap MPI"),
             ),
@@ -104,12 +108,12 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
 }
 
 /// What concerns the launch as a whole.
-pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
+pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     let mut list = Vec::new();
     if diagnosis.launch.launcher == Launcher::Other {
         list.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "no-launcher",
                 "no launcher is recognised; settings go through the environment, which reaches the \
                  processes of other nodes only if the launcher passes it on",
@@ -120,7 +124,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
     if let Some(image) = &diagnosis.launch.container {
         list.push(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "container",
                 format!("the launcher starts the container {image}: the library has to be inside"),
             )
@@ -138,7 +142,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
             FileSystem::Shared => {}
             FileSystem::Local(kind) => list.push(
                 Finding::new(
-                    Level::Warning,
+                    Severity::Warning,
                     "library-local",
                     format!(
                         "{} is on a local file system ({kind}); ranks of nodes without it make the \
@@ -151,12 +155,12 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &Found) {
         }
     }
     if diagnosis.settings.mode == Mode::Off {
-        list.push(Finding::new(Level::Problem, "mode-off", "the mode is off: nothing is done"));
+        list.push(Finding::new(Severity::Problem, "mode-off", "the mode is off: nothing is done"));
     }
     let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
     if !alike {
         list.push(Finding::new(
-            Level::Note,
+            Severity::Note,
             "several-programs",
             "the launch starts different programs: their ranks are recorded and not reordered",
         ));
@@ -212,14 +216,14 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
     let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
         Ok(directory) => directory,
         Err(error) => {
-            let found = Finding::new(Level::Problem, "store-unknown", error.to_string());
+            let found = Finding::new(Severity::Problem, "store-unknown", error.to_string());
             return diagnosis.findings.push(found);
         }
     };
     if let Err(why) = writable(&directory) {
         diagnosis.findings.push(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "store-blocked",
                 format!("the store cannot be written: {why} ({})", directory.display()),
             )
@@ -235,7 +239,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     if *spill == Spill::Off {
         let text =
             "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
-        return diagnosis.findings.push(Finding::new(Level::Note, "spill-off", text));
+        return diagnosis.findings.push(Finding::new(Severity::Note, "spill-off", text));
     }
     let places = spill::candidates(spill.directory());
     let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
@@ -244,7 +248,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
         let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
         diagnosis.findings.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "spill-blocked",
                 format!(
                     "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
@@ -259,7 +263,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     {
         diagnosis.findings.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "spill-shared",
                 format!("spill files are not kept on a shared file system ({})", place.display()),
             )
@@ -292,7 +296,7 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if let Some(text) = &diagnosis.settings.topology {
         if let Err(error) = crate::topology::parse(text) {
             diagnosis.findings.push(Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "topology",
                 format!("{error}; ranks will not be reordered"),
             ));
@@ -305,7 +309,7 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if !names.iter().any(|name| search.open(name, like).is_some()) {
         diagnosis.findings.push(
             Finding::new(
-                Level::Note,
+                Severity::Note,
                 "hwloc-missing",
                 "libhwloc is not found here; the topology is read from /sys instead",
             )

@@ -1,9 +1,9 @@
 //! What is known about a launch: the facts, and the findings that follow from them.
 
 use super::bindings::Bindings;
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use super::probe;
-use crate::cli::inspect::{Image, Launch, Mpi, Part, Program, Started};
+use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Program, Started};
 use crate::options::{Mode, Settings};
 use crate::store;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(super) struct Diagnosed {
 impl Diagnosed {
     /// True if nothing stands in the way.
     pub(super) fn recorded(&self) -> bool {
-        self.findings.iter().all(|finding| finding.level < Level::Problem)
+        self.findings.iter().all(|finding| finding.level < Severity::Problem)
     }
 
     /// The program, if it is a binary.
@@ -39,7 +39,7 @@ impl Diagnosed {
 /// All that is known about a launch.
 #[derive(Debug)]
 pub(super) struct Diagnosis {
-    pub launch: Launch,
+    pub launch: LaunchLine,
     pub settings: Settings,
     /// MPI library beside the launcher.
     pub launcher_mpi: Option<Mpi>,
@@ -71,7 +71,7 @@ impl Diagnosis {
     /// True if all ranks will be recorded.
     pub(super) fn recorded(&self) -> bool {
         self.settings.mode != Mode::Off
-            && self.findings.iter().all(|finding| finding.level < Level::Problem)
+            && self.findings.iter().all(|finding| finding.level < Severity::Problem)
             && !self.programs.is_empty()
             && self.programs.iter().all(Diagnosed::recorded)
     }
@@ -80,7 +80,7 @@ impl Diagnosis {
     pub(super) fn outcome(&self) -> String {
         if !self.recorded() {
             let some = self.programs.iter().any(Diagnosed::recorded)
-                && self.findings.iter().all(|f| f.level < Level::Problem);
+                && self.findings.iter().all(|f| f.level < Severity::Problem);
             return match (self.settings.mode, some) {
                 (Mode::Off, _) => "nothing: the mode is off".into(),
                 (_, true) => "some of the programs cannot be recorded, so nothing will be: all \

@@ -2,10 +2,10 @@
 
 use super::bindings::Bindings;
 use super::diagnosis::{Diagnosed, Diagnosis};
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
-use crate::cli::inspect::{Launch, Mpi, Part, Program, Search, start};
+use crate::cli::inspect::{LaunchLine, Mpi, Part, Program, Search, start};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
 use crate::options::{Mode, Settings};
@@ -15,7 +15,7 @@ impl Diagnosis {
     /// Looks at everything. Errors: the launcher is not found.
     pub(super) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
         let found = Launcher::of_command(command)?;
-        let launch = Launch::of(&found, command);
+        let launch = LaunchLine::of(&found, command);
         let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
         let launcher_mpi = launch
             .path
@@ -119,7 +119,7 @@ impl Diagnosis {
         if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
             let text = format!("topologies keep their ranks: {}", verdict.reason);
             let code = "mixes-ranks";
-            self.findings.push(Finding::new(Level::Warning, code, text).advise(
+            self.findings.push(Finding::new(Severity::Warning, code, text).advise(
                 "'rankweave check' again after the program was repaired; --allow or --mode reorder",
             ));
         }
@@ -132,7 +132,7 @@ impl Diagnosis {
         };
         self.findings.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "check-differs",
                 format!(
                     "'rankweave check' found that the program gives other results with other ranks: {reason}"

@@ -2,7 +2,7 @@
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum Severity {
     /// Good to know.
     Note,
     /// Something may go wrong.
@@ -11,12 +11,12 @@ pub(super) enum Level {
     Problem,
 }
 
-impl Level {
+impl Severity {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Level::Note => "note",
-            Level::Warning => "warning",
-            Level::Problem => "problem",
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
         }
     }
 }
@@ -24,7 +24,7 @@ impl Level {
 /// Something found out that the user should know.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
-    pub level: Level,
+    pub level: Severity,
     /// A name for scripts.
     pub code: &'static str,
     pub text: String,
@@ -34,7 +34,7 @@ pub(super) struct Finding {
 
 impl Finding {
     /// A finding without advice.
-    pub(super) fn new(level: Level, code: &'static str, text: impl Into<String>) -> Finding {
+    pub(super) fn new(level: Severity, code: &'static str, text: impl Into<String>) -> Finding {
         Finding { level, code, text: text.into(), advice: None }
     }
 

@@ -28,16 +28,16 @@ Examples:
   rankweave doctor --probe -- mpirun -n 64 ./app      also looks at the nodes";
 
 const LONG: &str = "\
-Tells what 'rankweave run' would do with a launch, without starting it: which MPI and which of its \
-bindings the programs use, what is preloaded where, what will be recorded and reordered; and if \
-nothing will, why not.
+Tells what 'rankweave run' would do with a launch, without starting it: which MPI the programs use \
+and which of its bindings, what is preloaded, and what will be recorded and reordered. If nothing \
+will, it says why.
 
 Programs and libraries are read as files. With --probe the launcher is started once, with this \
 program in place of the real one, to see on every node whether the library arrives there.
 
 Exit codes: 0 the launch will be recorded; 1 it will not, or not all of it; 2 usage or I/O error.";
 
-/// Tell what a launch will do with the library, and why not
+/// Tell what the library will do in a launch, and why not
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave doctor [OPTIONS] -- LAUNCHER [ARGS…]")]
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, hide = true)]
     on_node: bool,
 
-    /// The launch: mpirun, mpiexec, srun, … with everything that belongs to it
+    /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", required_unless_present = "on_node", trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     launch: Vec<String>,

@@ -3,9 +3,9 @@
 //! Every process says on which node it is, whether the library was preloaded into it, and whether
 //! the file can be read there. No MPI is started.
 
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::inspect::Launch;
+use crate::cli::inspect::LaunchLine;
 use crate::cli::preload;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) fn answer() -> String {
 }
 
 /// Starts the probe. Errors: the launcher cannot be started, or no process answers.
-pub(super) fn launch(launch: &Launch, command: &[String]) -> Result<(Vec<Node>, Vec<Finding>)> {
+pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Node>, Vec<Finding>)> {
     let Some(&start) = launch.starts.first() else {
         return Err(Error::new(ErrorKind::Usage, "there is no program in whose place to probe"));
     };
@@ -61,7 +61,7 @@ pub(super) fn launch(launch: &Launch, command: &[String]) -> Result<(Vec<Node>, 
         .iter()
         .filter(|node| node.preloaded < node.processes)
         .map(|node| Finding {
-            level: Level::Problem,
+            level: Severity::Problem,
             code: "not-preloaded",
             text: format!(
                 "on {} the library is in {} of {} processes",

@@ -1,7 +1,7 @@
 //! The checks of one program: whether the library gets into it, and sees its MPI.
 
 use super::diagnosis::{Diagnosed, Diagnosis};
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use crate::cli::inspect::{Closure, Family, Image, Mpi, Program};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
@@ -16,7 +16,7 @@ pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
     if !closure.missing.is_empty() {
         program.findings.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "libraries-missing",
                 format!(
                     "libraries of the program are not found here: {}",
@@ -37,13 +37,13 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
         Program::Script { text } => script(program, text, &mut found),
         Program::Container(name) => found.push(container(name, diagnosis)),
         Program::Strange(path) => found.push(Finding::new(
-            Level::Problem,
+            Severity::Problem,
             "not-a-program",
             format!("{} is neither a program nor a script", path.display()),
         )),
         Program::Unreadable(path, why) => found.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "program-unreadable",
                 format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
             )
@@ -51,14 +51,14 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
         ),
         Program::Missing(word) => found.push(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "program-missing",
                 format!("there is no program '{word}' here"),
             )
             .advise("the full path, or running this where the launch runs"),
         ),
         Program::Nothing => found.push(Finding::new(
-            Level::Problem,
+            Severity::Problem,
             "no-program",
             match &diagnosis.launch.file {
                 Some(file) => {
@@ -80,7 +80,7 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
         if let Some(how) = &through.clears {
             found.push(
                 Finding::new(
-                    Level::Problem,
+                    Severity::Problem,
                     "clears-preload",
                     format!("'{how}' takes LD_PRELOAD away from the program"),
                 )
@@ -89,7 +89,7 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
         } else if let Some(value) = &through.preload {
             found.push(
                 Finding::new(
-                    Level::Problem,
+                    Severity::Problem,
                     "replaces-preload",
                     format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
                 )
@@ -119,7 +119,7 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
         && !image.fits(library)
     {
         return Some(Finding::new(
-            Level::Problem,
+            Severity::Problem,
             "architecture",
             format!(
                 "the program is for {}, the library for {}",
@@ -131,7 +131,7 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
         return Some(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "static",
                 "the program is linked statically: nothing can be preloaded into it",
             )
@@ -141,7 +141,7 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
         return Some(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "mpi-linked-in",
                 "MPI itself is linked into the program statically: its calls do not leave it",
             )
@@ -157,7 +157,7 @@ fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
         if interpreter.contains("ld-musl") {
             found.push(
                 Finding::new(
-                    Level::Problem,
+                    Severity::Problem,
                     "musl",
                     "the program uses musl, the library needs glibc",
                 )
@@ -165,7 +165,7 @@ fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
             );
         } else if !Path::new(interpreter).exists() {
             found.push(Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "interpreter-missing",
                 format!("the program asks for {interpreter}, which is not here"),
             ));
@@ -184,7 +184,7 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
     if !own.is_empty() {
         found.push(
             Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "profiles-itself",
                 format!(
                     "the program has a profiling layer linked in and calls {} such as {}: these \
@@ -204,7 +204,7 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
     if program.mpi.is_none() {
         found.push(match interpreter_of(&name) {
             Some(language) => Finding::new(
-                Level::Warning,
+                Severity::Warning,
                 "mpi-unknown-yet",
                 format!(
                     "{language} loads its MPI library while it runs, and which is not known here; \
@@ -214,7 +214,7 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
             )
             .advise(format!("{}=/path/to/libmpi.so, which says which it will be", preload::functions::MPI)),
             None => Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "no-mpi",
                 "the program uses no MPI library: neither it nor a library of it is linked with one",
             )
@@ -223,14 +223,14 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
     } else if let Some((_, Some(how))) = &program.mpi {
         let who = interpreter_of(&name).unwrap_or("the program");
         found.push(Finding::new(
-            Level::Note,
+            Severity::Note,
             "loads-mpi",
             format!("{who} loads its MPI library while it runs; which one is known: {how}"),
         ));
         if interpreter_of(&name).is_none() && program.bindings.count() == 0 {
             found.push(
                 Finding::new(
-                    Level::Warning,
+                    Severity::Warning,
                     "no-mpi-calls",
                     "the program is not linked with MPI and calls none of its functions",
                 )
@@ -277,7 +277,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
     if mode & 0o4000 != 0 || mode & 0o2000 != 0 {
         let own = (mode & 0o4000 == 0 || metadata.uid() == user)
             && (mode & 0o2000 == 0 || metadata.gid() == group);
-        let level = if own { Level::Warning } else { Level::Problem };
+        let level = if own { Severity::Warning } else { Severity::Problem };
         found.push(
             Finding::new(
                 level,
@@ -294,7 +294,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
     };
     if size > 0 {
         // Root gains nothing from capabilities of a file, so nothing is ignored for it.
-        let level = if user == 0 { Level::Warning } else { Level::Problem };
+        let level = if user == 0 { Severity::Warning } else { Severity::Problem };
         found.push(
             Finding::new(
                 level,
@@ -334,7 +334,7 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
         if clears || replaces {
             found.push(
                 Finding::new(
-                    Level::Problem,
+                    Severity::Problem,
                     "script-clears",
                     format!(
                         "the script takes LD_PRELOAD away, line {}: {}",
@@ -348,7 +348,7 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
     }
     found.push(
         Finding::new(
-            Level::Warning,
+            Severity::Warning,
             "script",
             format!("'{name}' is a script; what it starts is not known without running it"),
         )
@@ -373,7 +373,7 @@ fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
         _ => format!("making {directory} visible inside and passing LD_PRELOAD={library} on"),
     };
     Finding::new(
-        Level::Problem,
+        Severity::Problem,
         "container",
         format!(
             "{name} runs the program in a container: the library has to be visible inside under \
@@ -392,7 +392,7 @@ fn mpi_library(
 ) {
     if mpi.family == Family::Unknown {
         found.push(Finding::new(
-            Level::Problem,
+            Severity::Problem,
             "unknown-mpi",
             format!(
                 "{} is an MPI of an unknown kind: its calls are passed on untouched",
@@ -408,7 +408,7 @@ fn mpi_library(
     if other {
         found.push(
             Finding::new(
-                Level::Problem,
+                Severity::Problem,
                 "other-launcher",
                 format!(
                     "the launcher is that of {}, the program uses {}: each process would be a job \
@@ -426,7 +426,7 @@ fn mpi_library(
         && beside.version() != mpi.version()
     {
         found.push(Finding::new(
-            Level::Warning,
+            Severity::Warning,
             "other-version",
             format!(
                 "the launcher belongs to {}, the program uses {}",
@@ -436,7 +436,7 @@ fn mpi_library(
         ));
     }
     if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
-        found.push(Finding::new(Level::Problem, "one-rank", "one rank has nobody to talk to"));
+        found.push(Finding::new(Severity::Problem, "one-rank", "one rank has nobody to talk to"));
     }
 }
 

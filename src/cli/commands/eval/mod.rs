@@ -22,7 +22,7 @@ Examples:
 
 /// Compute all metrics of a mapping
 ///
-/// Without --mapping, of the given order: task i on the i-th slot.
+/// Without --mapping, these are the metrics of the given order: task i on the i-th slot.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "noise")]
     mapping: Option<PathBuf>,
 
-    /// Print this one only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
+    /// Print this metric only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     #[arg(long, value_name = "OBJECTIVE")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
     #[arg(hide_possible_values = true)]
@@ -49,7 +49,7 @@ pub struct Args {
 
 /// The metrics that scripts rely on; field names are those of the JSON.
 #[derive(Serialize)]
-struct Answer {
+struct MetricsSummary {
     schema: u32,
     hop_bytes: u128,
     total_hops: u128,
@@ -68,9 +68,9 @@ struct Answer {
     predicted_time: Option<f64>,
 }
 
-impl From<&Evaluation> for Answer {
+impl From<&Evaluation> for MetricsSummary {
     fn from(e: &Evaluation) -> Self {
-        Answer {
+        MetricsSummary {
             schema: 1,
             hop_bytes: e.hop_bytes,
             total_hops: e.total_hops,
@@ -105,7 +105,7 @@ impl Args {
         }
         let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
         if self.json {
-            output::print_json(&Answer::from(&evaluation))?;
+            output::print_json(&MetricsSummary::from(&evaluation))?;
         } else if let Some(name) = &self.objective {
             let objective: Objective = name.parse()?;
             let value =

@@ -1,4 +1,4 @@
-//! `rankweave eval --noise`: how exact the matrix has to be.
+//! `rankweave eval --noise`: how much a mapping loses if the matrix is not exact.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::instance::{Instance, no_links};
@@ -18,10 +18,10 @@ pub(super) struct NoiseArgs {
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     noise: Vec<String>,
 
-    /// With --noise: intensities k
+    /// With --noise: intensities k, as multiples
     ///
-    /// Standard deviation (gaussian) or largest deviation (uniform), for the additive kinds in
-    /// multiples of the largest element, for the multiplicative ones of the element itself.
+    /// k times the largest element (additive) or k times the element itself (multiplicative) is the
+    /// standard deviation (gaussian) or the largest deviation (uniform).
     #[arg(long, value_name = "K,…", value_delimiter = ',', requires = "noise")]
     #[arg(default_value = "0,0.1,0.25,0.5,1,2,4")]
     noise_levels: Vec<f64>,
@@ -51,7 +51,7 @@ pub(super) struct NoiseArgs {
 
 /// One kind of noise at one intensity.
 #[derive(Serialize)]
-struct Level {
+struct NoiseLevel {
     noise: &'static str,
     k: f64,
     mean: f64,
@@ -61,7 +61,7 @@ struct Level {
 
 /// The whole study; field names are those of the JSON.
 #[derive(Serialize)]
-struct Answer {
+struct NoiseSummary {
     schema: u32,
     objective: &'static str,
     algorithm: String,
@@ -69,7 +69,7 @@ struct Answer {
     random: f64,
     random_ci95: f64,
     exact: f64,
-    levels: Vec<Level>,
+    levels: Vec<NoiseLevel>,
 }
 
 impl NoiseArgs {
@@ -115,7 +115,7 @@ impl NoiseArgs {
         let (progress, meter) = metered(Budget::unlimited(), self.progress);
         let total = (kinds.len() * self.noise_levels.len()) as u64;
         let random = study.random()?;
-        let mut answer = Answer {
+        let mut answer = NoiseSummary {
             schema: 1,
             objective: objective.name(),
             algorithm: self.algorithm.clone(),
@@ -131,7 +131,13 @@ impl NoiseArgs {
                 let Sample { mean, ci95, count } = study
                     .noisy(kind, k, &mut budget)
                     .map_err(|e| if e.place().is_none() { e.at("--noise-levels") } else { e })?;
-                answer.levels.push(Level { noise: kind.name(), k, mean, ci95, samples: count });
+                answer.levels.push(NoiseLevel {
+                    noise: kind.name(),
+                    k,
+                    mean,
+                    ci95,
+                    samples: count,
+                });
             }
         }
         drop(meter);
@@ -144,7 +150,7 @@ impl NoiseArgs {
     }
 }
 
-fn text(answer: &Answer) -> String {
+fn text(answer: &NoiseSummary) -> String {
     let percent = |x: f64| match answer.exact {
         exact if exact > 0.0 => format!("{:+8.1} %", 100.0 * (x / exact - 1.0)),
         _ => format!("{:>10}", "-"),

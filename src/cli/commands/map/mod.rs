@@ -4,7 +4,7 @@ mod resources;
 mod summary;
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::arguments::instance::{Figure, Instance, InstanceArgs, no_links, value_of};
+use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
@@ -46,16 +46,16 @@ pub struct Args {
     #[arg(hide_possible_values = true)]
     preset: String,
 
-    /// The algorithm; the default tries several and keeps the best. 'list' lists them
+    /// The algorithm; auto tries several and keeps the best, list shows all
     #[arg(long, value_name = "NAME", default_value = "auto")]
     algorithm: String,
 
     /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     ///
-    /// hop-bytes: bytes times distance; total-hops: distance of all pairs that talk; sum-com,
-    /// max-com: sum and maximum of the cost of the pairs; mc, mmc: the most loaded link, in bytes
-    /// over bandwidth and in pairs that use it; time: the predicted time of all traffic at once, the
-    /// most loaded link or the slot that sends or receives most.
+    /// hop-bytes: bytes times distance. total-hops: distance of all pairs that talk. sum-com and
+    /// max-com: sum and maximum of the cost of the pairs. mc and mmc: the most loaded link, in bytes
+    /// over bandwidth and in pairs that use it. time: the predicted time of all traffic at once,
+    /// which is that of the most loaded link, or of the slot that sends or receives most.
     #[arg(long, value_name = "OBJECTIVE", default_value = "hop-bytes")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
     #[arg(hide_possible_values = true)]
@@ -65,9 +65,9 @@ pub struct Args {
     #[arg(long, value_name = "TASK=SLOT,…")]
     fix: Option<String>,
 
-    /// Tasks that share a slot, on average, when there are more tasks than slots
+    /// How many tasks share a slot on average, for more tasks than slots
     ///
-    /// 1.5 gives every second slot two tasks. No slot gets more tasks than an even distribution
+    /// 1.5 allows two tasks on every second slot. No slot gets more tasks than an even distribution
     /// needs.
     #[arg(long, value_name = "F", default_value_t = 1.0, conflicts_with = "weights")]
     oversubscribe: f64,
@@ -83,9 +83,9 @@ pub struct Args {
     #[arg(long, value_name = "PCT", default_value_t = 3.0, requires = "weights")]
     imbalance: f64,
 
-    /// A mapping that is in use: a task stays on its slot unless moving it is worth its price
+    /// The mapping in use: a task stays on its slot unless moving it is worth the price
     ///
-    /// One slot a line, as --out writes it. Slots that are not allowed any more force moves.
+    /// One slot a line, as --out writes it. A task whose slot is no longer allowed has to move.
     #[arg(long, value_name = "MAPPING")]
     previous: Option<PathBuf>,
 
@@ -98,12 +98,12 @@ pub struct Args {
 
     /// Ignore pairs with less than this part of the heaviest pair's traffic (0 to 1)
     ///
-    /// For matrices that are nearly full; the cost is always that of the whole matrix
-    /// (TopoMatch paper, 4: only values above X times the maximum enter the graph).
+    /// For matrices that are nearly full. The cost that is printed is that of the whole matrix
+    /// (TopoMatch paper, section 4).
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     sparse_factor: f64,
 
-    /// Stop after this time and take the best so far; also 500ms, 2m [default: no limit]
+    /// Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<String>,
 
@@ -174,7 +174,7 @@ impl Args {
             problem.check(&solution.slot_of_task)?;
             identity = problem.slots_of(&problem.identity_places());
         }
-        let cost = |slots: &[usize]| -> Result<Figure> {
+        let cost = |slots: &[usize]| -> Result<ObjectiveValue> {
             let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
             value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
         };

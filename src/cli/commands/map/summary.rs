@@ -1,6 +1,6 @@
 //! The summary of a mapping, for people and for scripts.
 
-use crate::cli::arguments::instance::{Figure, Instance};
+use crate::cli::arguments::instance::{Instance, ObjectiveValue};
 use crate::report::units;
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ pub(super) struct MappingSummary {
     pub(super) tasks: usize,
     pub(super) slots: usize,
     pub(super) objective: &'static str,
-    pub(super) cost: Figure,
-    pub(super) identity_cost: Figure,
+    pub(super) cost: ObjectiveValue,
+    pub(super) identity_cost: ObjectiveValue,
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
     pub(super) peak_rss_bytes: u64,
@@ -60,9 +60,9 @@ impl MappingSummary {
             self.preset,
             self.identity_cost,
         );
-        let real = |figure: Figure| match figure {
-            Figure::Whole(n) => n as f64,
-            Figure::Real(x) => x,
+        let real = |figure: ObjectiveValue| match figure {
+            ObjectiveValue::Whole(n) => n as f64,
+            ObjectiveValue::Real(x) => x,
         };
         let (before, after) = (real(self.identity_cost), real(self.cost));
         if before > 0.0 {

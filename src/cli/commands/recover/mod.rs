@@ -60,19 +60,19 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
 
-    /// Only show what is there
+    /// Show what is there and do nothing
     #[arg(long, conflicts_with_all = ["keep", "running", "discard", "force"])]
     list: bool,
 
-    /// Leave the files where they are
+    /// Make records, and leave the files where they are
     #[arg(long)]
     keep: bool,
 
-    /// Take jobs that still run as well; their files stay
+    /// Make records of jobs that still run too; their files stay
     #[arg(long)]
     running: bool,
 
-    /// Only the job whose number begins so
+    /// Only the job whose number begins with ID
     #[arg(long, value_name = "ID")]
     job: Option<String>,
 
@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["keep", "running", "force"])]
     discard: bool,
 
-    /// Replace records that are newer, or whole where tasks are missing here, or of other tasks
+    /// Replace the record in the store even if it is newer, or has all tasks, or other tasks
     #[arg(long)]
     force: bool,
 
@@ -97,7 +97,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let found = self.look()?;
-        let mut outcome = Outcome::default();
+        let mut outcome = Tally::default();
         found.errors.iter().for_each(|error| outcome.fail("", error));
         if self.list {
             return self.show(&found, &outcome);
@@ -122,10 +122,10 @@ impl Args {
             outcome.add("", self.settle_stray(stray, found.user));
         }
         if self.json {
-            let Outcome { results, failures } = &outcome;
+            let Tally { results, failures } = &outcome;
             output::print_json(&json!({ "schema": 1, "jobs": results, "errors": failures }))?;
         } else if found.is_empty() && outcome.failures.is_empty() {
-            eprintln!("rankweave: nothing is left of any job in the directories looked at");
+            eprintln!("rankweave: no job left anything in the directories that were looked at");
         }
         if let Some(error) = outcome.error() {
             return Err(error.advise("rankweave recover --list"));
@@ -158,7 +158,7 @@ impl Args {
     }
 
     /// Shows what is there and does nothing.
-    fn show(&self, found: &Remains, outcome: &Outcome) -> Result<Exit> {
+    fn show(&self, found: &Remains, outcome: &Tally) -> Result<Exit> {
         if self.json {
             output::print_json(&listing::json(found, &outcome.failures))?;
         } else if !found.is_empty() {
@@ -252,12 +252,12 @@ struct Settled {
 
 /// What was done with all of it.
 #[derive(Default)]
-struct Outcome {
+struct Tally {
     results: Vec<Value>,
     failures: Vec<String>,
 }
 
-impl Outcome {
+impl Tally {
     /// Says what went wrong, and keeps it for the end.
     fn fail(&mut self, whose: &str, error: &Error) {
         eprintln!("rankweave: {whose}{error}");

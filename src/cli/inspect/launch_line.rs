@@ -5,7 +5,7 @@
 //! of a word behind an unknown option it asks whether it is a program. Files with programs
 //! (`--app`, `-configfile`, `--multi-prog`) are not looked into.
 
-use crate::cli::launcher::{Found, Launcher, in_path};
+use crate::cli::launcher::{Launcher, LocatedLauncher, in_path};
 use std::path::PathBuf;
 
 /// One program of a launch.
@@ -23,7 +23,7 @@ pub struct Part {
 
 /// A launch.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct LaunchLine {
     /// The launcher, if one was recognised.
     pub launcher: Launcher,
     /// Its file.
@@ -89,11 +89,11 @@ fn values(launcher: Launcher, option: &str) -> Option<usize> {
     }
 }
 
-impl Launch {
+impl LaunchLine {
     /// Takes `command` apart, whose launcher was found already.
-    pub fn of(found: &Found, command: &[String]) -> Launch {
+    pub fn of(found: &LocatedLauncher, command: &[String]) -> LaunchLine {
         let path = command.get(found.position).and_then(|word| in_path(word));
-        let mut launch = Launch {
+        let mut launch = LaunchLine {
             launcher: found.launcher,
             path: path.filter(|_| found.launcher != Launcher::Other),
             parts: Vec::new(),
@@ -234,9 +234,9 @@ impl Launch {
 mod tests {
     use super::*;
 
-    fn of(launcher: Launcher, line: &str) -> Launch {
+    fn of(launcher: Launcher, line: &str) -> LaunchLine {
         let command: Vec<String> = line.split(' ').map(str::to_string).collect();
-        Launch::of(&Found { launcher, position: 0 }, &command)
+        LaunchLine::of(&LocatedLauncher { launcher, position: 0 }, &command)
     }
 
     fn programs(launcher: Launcher, line: &str) -> Vec<String> {
