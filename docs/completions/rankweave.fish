@@ -35,11 +35,11 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show 
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Keep a matrix of another tool in the store'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put a matrix of another tool into the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "check" -d 'Run a program with permuted ranks and compare its results: is reordering safe for it?'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether reordered ranks are faster, by interleaved runs'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what a launch will do with the library, and why not'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what the library will do in a launch, and why not'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'
@@ -73,10 +73,10 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '
 1\t''
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do not execute it'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do nothing'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l store -d 'Directory where matrices are kept between launches' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l kind -d 'Which kinds of traffic to show' -r -f -a "p2p\t'Sends of every form'
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
 collective\t'Collective calls'
 onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
@@ -85,19 +85,19 @@ always\t'Always'
 never\t'Never'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l width -d 'Width of the heat map in characters [default: that of the terminal]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l json -d 'Print the figures as JSON instead'
-complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l no-map -d 'Leave the heat map out'
+complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l no-map -d 'Do not draw the heat map'
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l html -d 'The file to write; - is standard output' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l kind -d 'Which kinds of traffic' -r -f -a "p2p\t'Sends of every form'
+complete -c rankweave -n "__fish_rankweave_using_subcommand report" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
 collective\t'Collective calls'
 onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s t -l topology -d 'The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l slots -d 'The slots that may be used, in the order the launcher fills them: a file or a list' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l kind -d 'Which kinds of traffic count' -r -f -a "p2p\t'Sends of every form'
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l slots -d 'The slots that may be used, in the order in which the launcher fills them [default: all]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
 collective\t'Collective calls'
 onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
@@ -105,7 +105,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l store -d 'Di
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l preset -d 'How much effort to spend: fast, default or strong' -r -f -a "fast\t''
 default\t''
 strong\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; the default tries several and keeps the best. \'list\' lists them' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; auto tries several and keeps the best, list shows all' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
@@ -114,13 +114,13 @@ mc\t''
 mmc\t''
 time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l fix -d 'Tasks that must be on a certain slot, such as 0=0,3=17' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'Tasks that share a slot, on average, when there are more tasks than slots' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'How many tasks share a slot on average, for more tasks than slots' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d 'The compute load of each task, one number a line: slots get equal load, not equal counts' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l imbalance -d 'With --weights: how far above the mean the load of a slot may be, in percent' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'A mapping that is in use: a task stays on its slot unless moving it is worth its price' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'The mapping in use: a task stays on its slot unless moving it is worth the price' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l migration-cost -d 'With --previous: the price of moving one task, in units of the objective' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the heaviest pair\'s traffic (0 to 1)' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time and take the best so far; also 500ms, 2m [default: no limit]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; the answer does not depend on it [default: one for each core]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s o -l out -d 'Write the mapping to this file [default: standard output, unless --json]' -r -F
@@ -129,14 +129,14 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l json -d 'Pri
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s t -l topology -d 'The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l slots -d 'The slots that may be used, in the order the launcher fills them: a file or a list' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l kind -d 'Which kinds of traffic count' -r -f -a "p2p\t'Sends of every form'
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l slots -d 'The slots that may be used, in the order in which the launcher fills them [default: all]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
 collective\t'Collective calls'
 onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l objective -d 'Print this one only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l objective -d 'Print this metric only: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
 max-com\t''
@@ -144,7 +144,7 @@ mc\t''
 mmc\t''
 time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise -d 'Study how mappings suffer when the matrix is not exact: all, or kinds of noise' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise-levels -d 'With --noise: intensities k' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise-levels -d 'With --noise: intensities k, as multiples' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l samples -d 'With --noise: noisy matrices for each kind and k' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l algorithm -d 'With --noise: the algorithm that computes the mappings' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l preset -d 'With --noise: how much effort each mapping takes: fast, default or strong' -r -f -a "fast\t''
@@ -156,24 +156,24 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Pr
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this XML file of hwloc (lstopo --of xml FILE)' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print it as JSON, with the distances of all pairs up to 64 slots'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l json -d 'Print the list as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number begins so' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number begins with ID' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d 'Directory where matrices are kept between launches' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'Only show what is there'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Leave the files where they are'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Take jobs that still run as well; their files stay'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'Show what is there and do nothing'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Make records, and leave the files where they are'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Make records of jobs that still run too; their files stay'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l discard -d 'Remove the files of jobs that have ended, without making records'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace records that are newer, or whole where tasks are missing here, or of other tasks'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace the record in the store even if it is newer, or has all tasks, or other tasks'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format, if its content does not tell' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format of the file, where its content does not tell' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
 mtx\t'MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R'
 csv\t'src,dst,bytes,messages for spreadsheets, pandas, R'
 prof\t'profiles of Open MPI\'s monitoring (cat mon.*.prof)'
@@ -202,17 +202,17 @@ slurm\t'host file of Slurm: SLURM_HOSTFILE=FILE srun --distribution=arbitrary'
 cray\t'MPICH_RANK_ORDER of Cray MPICH: MPICH_RANK_REORDER_METHOD=3'
 scotch-map\t'Scotch mapping (.map): the process of each task'
 scotch-tgt\t'Scotch target architecture (.tgt) of the recorded launch, if it is regular'"
-complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l kind -d 'Which kinds of traffic' -r -f -a "p2p\t'Sends of every form'
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
 collective\t'Collective calls'
 onesided\t'Put, get and accumulate calls'
 all\t'All of them added up'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s o -l out -d 'The file to write [default: standard output]' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l mapping -d 'For rank orders: the process of each task, one a line [default: the best order found]' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l as-launched -d 'For rank orders: the order of the recorded launch'
+complete -c rankweave -n "__fish_rankweave_using_subcommand export" -l as-launched -d 'For rank orders: the order that the recorded launch ran in'
 complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l seeds -d 'Seeds of the permutations, one run each: numbers and ranges such as 1-5,17' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l tolerance -d 'How far numbers that are not whole may differ: relative, or relative and absolute' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l ignore -d 'Leave lines that match this regular expression out; may be given several times' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l ignore -d 'Ignore lines that match this regular expression; may be given several times' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l file -d 'A file that the program writes, to be compared too; may be given several times' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l plain -d 'Runs without permuted ranks, at least 2; the last of them is recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l timeout -d 'Time after which a run is ended, in seconds, or as 10m' -r
@@ -220,8 +220,8 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l fix -d 'Ta
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l stdin -d 'Standard input of every run' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l stderr -d 'Compare standard error too'
-complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l sorted -d 'Compare lines sorted: their order has no meaning'
-complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l forget -d 'Do not remember the verdict'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l sorted -d 'Compare sorted lines, for a program whose lines come in any order'
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l forget -d 'Do not store the verdict'
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l json -d 'Print the verdict as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l runs -d 'Pairs of runs' -r
