@@ -3,7 +3,6 @@
 //! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
 //! * `collective_models`: the models of the collectives against traffic that was measured.
 //! * `decisions`: the index of docs/decisions is complete.
-//! * `engine_answers`: the version of the mapping engine changes when its answers do, and only then.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them, and a name behind it selects: `cli::doctor`. The
@@ -15,6 +14,5 @@
 mod cli;
 mod collective_models;
 mod decisions;
-mod engine_answers;
 mod layers;
 mod support;

@@ -12,7 +12,6 @@ import os
 import shlex
 
 from driver import stacks
-from reordering import mixed
 
 NP = 4
 # Neighbouring ranks on different nodes, so that a ring is worth reordering.
@@ -20,8 +19,7 @@ PLACES = {"RANKWEAVE_TOPOLOGY": "tree:4:2@1:10", "RANKWEAVE_SLOTS": "0,4,1,5",
           "RANKWEAVE_MIN_GAIN": "0", "RANKWEAVE_FIX": "0"}
 
 
-def judged(tool, results, stack, work, full=False):
-    mixed.noticed(tool, results, stack, work, full)
+def judged(tool, results, stack, work):
     if stack.name not in stacks.USUAL:
         return
     problem = stack.build("mixed_ranks.c")
@@ -29,6 +27,14 @@ def judged(tool, results, stack, work, full=False):
         results.add(f"{stack.name} compiles mixed_ranks.c", [problem])
         return
     Judged(tool, results, stack, work).run()
+
+
+def timed(tool, results, stack, work):
+    """What goes by the time that launches take; it does not depend on the MPI."""
+    if stack.name == stacks.USUAL[0] and not stack.build("mixed_ranks.c"):
+        tests = Judged(tool, results, stack, work)
+        tests.turned_back()
+        tests.compare()
 
 
 class Judged:
@@ -50,8 +56,6 @@ class Judged:
         self.check(["chance"], "not comparable", 1)
         self.file()
         self.remembered()
-        self.turned_back()
-        self.compare()
 
     def store(self, name):
         return os.path.join(self.work, f"safety-{self.stack.name}-{name}")
