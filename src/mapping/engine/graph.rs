@@ -66,6 +66,11 @@ pub(crate) struct Csr {
 type FreeArcs<'a> = (&'a mut [MaybeUninit<u32>], &'a mut [MaybeUninit<i64>]);
 
 impl Csr {
+    /// Hands the memory of the arcs to the next graphs.
+    pub(crate) fn recycle(self, pool: &mut Pool) {
+        pool.keep(self.targets, self.weights);
+    }
+
     /// Copies the input graph with scaled weights; every vertex has size 1.
     pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
         let n = graph.vertices();

@@ -3,7 +3,7 @@
 //! A bisection of a large graph makes a handful of smaller ones and drops them. Returned to the
 //! system, their pages would be cleared again for every one of them.
 
-use super::{Csr, roomy};
+use super::roomy;
 
 /// Vectors below this many elements come from the allocator, which keeps those itself.
 const FROM: usize = 1 << 20;
@@ -29,10 +29,10 @@ impl Pool {
         take(&mut self.wide, capacity)
     }
 
-    /// Keeps the memory of a graph.
-    pub(crate) fn give(&mut self, graph: Csr) {
-        keep(&mut self.narrow, graph.targets);
-        keep(&mut self.wide, graph.weights);
+    /// Keeps the memory of ids and weights that are no longer needed.
+    pub(super) fn keep(&mut self, ids: Vec<u32>, weights: Vec<i64>) {
+        keep(&mut self.narrow, ids);
+        keep(&mut self.wide, weights);
     }
 }
 
@@ -68,11 +68,10 @@ mod tests {
     #[test]
     fn large_memory_comes_back() {
         let mut pool = Pool::default();
-        let graph = |room| Csr { targets: pool_free(room), ..Csr::default() };
-        let large = graph(3 * FROM);
-        let address = large.targets.as_ptr();
-        pool.give(graph(100));
-        pool.give(large);
+        let large = pool_free(3 * FROM);
+        let address = large.as_ptr();
+        pool.keep(pool_free(100), Vec::new());
+        pool.keep(large, Vec::new());
         let (small, larger) = (pool.ids(100), pool.ids(4 * FROM));
         assert!(small.capacity() < FROM && larger.as_ptr() != address);
         let again = pool.ids(2 * FROM);
@@ -85,7 +84,7 @@ mod tests {
     fn no_more_is_kept_than_said() {
         let mut pool = Pool::default();
         for _ in 0..2 * KEPT {
-            pool.give(Csr { weights: Vec::with_capacity(FROM), ..Csr::default() });
+            pool.keep(Vec::new(), Vec::with_capacity(FROM));
         }
         assert_eq!(pool.wide.len(), KEPT);
     }

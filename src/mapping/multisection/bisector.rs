@@ -124,7 +124,7 @@ impl Bisector {
 
     /// Takes a graph back whose memory another one may have.
     pub(crate) fn recycle(&mut self, graph: Csr) {
-        self.pool.give(graph);
+        graph.recycle(&mut self.pool);
     }
 
     /// Splits `graph` so that side 0 has exactly `target` tasks. All vertices must have size 1.
@@ -289,7 +289,7 @@ impl Bisector {
                 // Only the balance is still put right.
                 Unrefined.refine(finer, &mut b, limits, |_| true);
                 near = vec![true; finer.len()];
-                self.pool.give(coarse);
+                coarse.recycle(&mut self.pool);
                 steps.clear();
                 continue;
             }
@@ -300,7 +300,7 @@ impl Bisector {
             if keeps && levels.len() < Inheritance::DEPTH {
                 steps.push(Step { of, count: coarse.len(), coarse: Some(coarse) });
             } else {
-                self.pool.give(coarse);
+                coarse.recycle(&mut self.pool);
             }
         }
         steps.reverse();

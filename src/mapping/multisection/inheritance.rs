@@ -84,7 +84,7 @@ impl Inheritance {
                     vertices[s] = from;
                 }
             }
-            step.coarse.into_iter().for_each(|coarse| pool.give(coarse));
+            step.coarse.into_iter().for_each(|coarse| coarse.recycle(pool));
         }
         steps.map(|steps| (!steps.is_empty()).then_some(Inheritance { steps, uses }))
     }
