@@ -11,6 +11,7 @@ pub mod base;
 pub mod decide;
 #[cfg(feature = "cli")]
 pub mod formats;
+pub mod launch;
 pub mod mapping;
 pub mod matrix;
 pub mod metrics;

@@ -93,6 +93,24 @@ pub struct Launch {
 }
 
 impl Record {
+    /// A record of a matrix of which nothing else is known.
+    pub fn of_matrix(key: &str, matrix: CommMatrix) -> Record {
+        Record {
+            key: key.into(),
+            program: String::new(),
+            command: Vec::new(),
+            mpi: String::new(),
+            recorded_at: 0,
+            matrix,
+            launch: Launch::default(),
+            baseline: None,
+            unfinished: None,
+            identity: String::new(),
+            history: Vec::new(),
+            constructed: Vec::new(),
+        }
+    }
+
     /// The program's identity ([`Record::identity`]), in older records from a key that has it.
     pub fn program_id(&self) -> Option<&str> {
         match self.identity.as_str() {

@@ -6,9 +6,9 @@ use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side, copied};
 use crate::reorder::create::{self, Step};
-use crate::reorder::shape::Shape;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
+use rw::launch::DeclaredTopology;
 
 /// The topology that the arguments of MPI_Cart_create describe.
 ///
@@ -19,11 +19,11 @@ pub unsafe fn cartesian(
     dims: *const c_int,
     periods: *const c_int,
     size: usize,
-) -> Option<Shape> {
+) -> Option<DeclaredTopology> {
     let count = usize::try_from(ndims).ok()?;
     // SAFETY: by contract.
     let (dims, periods) = unsafe { (copied(dims, count)?, copied(periods, count)?) };
-    Shape::cartesian(dims, periods.iter().map(|&p| i32::from(p != 0)).collect(), size)
+    DeclaredTopology::cartesian(dims, periods.iter().map(|&p| i32::from(p != 0)).collect(), size)
 }
 
 /// The topology that the arguments of MPI_Graph_create describe.
@@ -35,7 +35,7 @@ pub unsafe fn graph(
     index: *const c_int,
     edges: *const c_int,
     size: usize,
-) -> Option<Shape> {
+) -> Option<DeclaredTopology> {
     let count = usize::try_from(nodes).ok().filter(|&n| n <= size)?;
     // SAFETY: by contract: the last of an ascending index is the number of edges.
     unsafe {
@@ -43,7 +43,7 @@ pub unsafe fn graph(
         let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
         let last = index.last().copied().filter(|_| ordered)?;
         let edges = copied(edges, usize::try_from(last).ok()?)?;
-        Shape::graph(index, edges, size)
+        DeclaredTopology::graph(index, edges, size)
     }
 }
 
@@ -63,7 +63,7 @@ fn arguments<A: Abi>(step: &Step<A>, comm: A::Comm, reorder: c_int) -> (A::Comm,
 unsafe fn shaped<A: Abi>(
     (comm, reorder): (A::Comm, c_int),
     what: &'static str,
-    read: impl Fn(usize) -> Option<Shape>,
+    read: impl Fn(usize) -> Option<DeclaredTopology>,
     made: *mut A::Comm,
     construct: impl FnOnce(A::Comm, c_int) -> c_int,
 ) -> c_int {

@@ -10,20 +10,17 @@ use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::world;
 use crate::job::agreement::Agreement;
-use crate::job::constructed as found_orders;
+use crate::job::constructed::CONSTRUCTED;
 use crate::job::hooks::{self, Level};
-use crate::job::keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
-use crate::job::plan::{self, Mode};
 use crate::job::rank_mixing;
+use crate::job::rank_zero;
 use crate::job::start::{self, PATIENCE_AT_END};
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
-use crate::mpi::config;
 use crate::mpi::pmpi::pmpi;
-use crate::mpi::version::version;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
@@ -32,6 +29,7 @@ use crate::sys::panic_barrier::guarded;
 use crate::time;
 use libc::{c_int, c_void};
 use rw::decide::mixed_ranks::{Statement, Tallies};
+use rw::launch::{Action, LaunchEnd, constructed_orders};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::store::{Constructed, Placement};
 
@@ -106,10 +104,7 @@ pub fn finish<A: Abi>() -> Option<()> {
         return None;
     }
     if job.comm.is_none() && private.rank == 0 {
-        job.keeper = guarded(|| {
-            let settings = &config::settings().0;
-            Some(plan::late_keeper(settings, private.size, &version::<A>()))
-        });
+        job.recorder = guarded(|| Some(rank_zero::late_recorder::<A>(private.size)));
     }
 
     // A process whose rows cannot be had still takes part below, with empty ones.
@@ -128,11 +123,11 @@ pub fn finish<A: Abi>() -> Option<()> {
     communicators::stop();
 
     // Where the processes are is known already in a launch that reordered.
-    let location = (job.plan.mode != Mode::Reorder).then(Location::mine);
+    let location = (job.instructions.action != Action::Reorder).then(Location::mine);
     let placeless = location.is_some();
-    let found = guarded(|| Some(found_orders::take())).unwrap_or_default();
+    let found = guarded(|| Some(CONSTRUCTED.lock().take())).unwrap_or_default();
     let mine = encoding::encode(&(location, rows, statements, in_mpi, found)).unwrap_or_default();
-    let task_of_process = job.plan.task_of_process(private.size);
+    let task_of_process = job.instructions.task_of_process(private.size);
     let mut collected = Collected::new(private.size);
     let mut locations = Locations::default();
     let mut tallies = Tallies::default();
@@ -143,7 +138,7 @@ pub fn finish<A: Abi>() -> Option<()> {
             Some((location, rows, statements, measured, found)) => {
                 tallies.add(&statements);
                 guarded(|| {
-                    found_orders::add(&mut constructed, found, task_of_process.len());
+                    constructed_orders::add(&mut constructed, found, task_of_process.len());
                     Some(())
                 });
                 (location, Some(rows), measured)
@@ -161,17 +156,24 @@ pub fn finish<A: Abi>() -> Option<()> {
     });
     // Keeps the record, once; whether the counters of all are in the store.
     let places = &mut job.places;
-    let mut unkept = job.keeper.take().map(|keeper| (keeper, collected, constructed));
+    let mut unkept = job.recorder.take().map(|recorder| (recorder, collected, constructed));
     let mut keep = |found: Option<Placement>| {
-        let Some((keeper, mut collected, constructed)) = unkept.take() else { return false };
+        let Some((recorder, mut collected, constructed)) = unkept.take() else { return false };
         collected.incomplete |= !whole;
         let stored = !collected.incomplete;
         guarded(|| {
-            keeper.forget_flushed(job.plan.job.id);
-            keeper.judge(&tallies, private.size);
-            let measured =
-                keeper::Measured { collected, wall, in_mpi: in_mpi.result(), constructed };
-            keeper.keep(&job.plan, found.or_else(|| places.take()), measured);
+            recorder.forget_flushed(job.instructions.job.id);
+            rank_zero::say(recorder.judge(&tallies, private.size, rank_zero::now()));
+            let end = LaunchEnd {
+                instructions: &job.instructions,
+                placement: found.or_else(|| places.take()),
+                collected,
+                wall,
+                in_mpi: in_mpi.result(),
+                constructed,
+                now: rank_zero::now(),
+            };
+            rank_zero::keep(recorder, end);
             Some(())
         });
         stored

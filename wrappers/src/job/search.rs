@@ -1,51 +1,25 @@
-//! The order of this launch: kept from an earlier launch that asked the same, or searched for, by rank 0
-//! alone or (large jobs) by several processes.
-//!
-//! What the order depends on is put into three signatures: the bytes between tasks, the places of the
-//! processes (not the nodes' names, so that another allocation of the same shape counts as the same),
-//! and the options. Rank 0 looks a kept order up and keeps a new one; the others only hear the result.
+//! The permutation of this launch: kept from an earlier launch that asked the same, or searched for, by
+//! rank 0 alone or (large jobs) by several processes. Rank 0 looks a kept one up and keeps a new one; the
+//! others only hear the result.
 
 use crate::comm::private::PrivateComm;
-use crate::job::keeper::Keeper;
 use crate::job::locate::{Step, locate};
 use crate::job::places::Locations;
+use crate::job::rank_zero::{now, say};
 use crate::job::shared_search::{self, Call};
 use crate::mpi::abi::Abi;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
+use crate::sys::signal::without_signal;
 use crate::sys::step_timer::Clock;
-use crate::sys::worker_thread::Failure;
+use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network};
-use rw::matrix::CommMatrix;
-use rw::options::Settings;
-use rw::store::{KeptOrder, Placement, Signature, Store};
-use rw::topology::Topology;
+use rw::launch::{KeptOrders, LaunchRecorder, MappingProblem};
+use rw::matrix::{CommMatrix, Kind};
+use rw::store::Placement;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-
-/// From how many tasks on several processes share the search, if nobody says otherwise: below, sharing
-/// it takes longer than it saves.
-const SHARED_FROM: usize = 1024;
-/// How many then search for nodes.
-const SEARCHERS: usize = 4;
-
-/// What is asked.
-pub struct Question {
-    pub matrix: CommMatrix,
-    pub topology: Arc<dyn Topology>,
-    /// Slot of each process.
-    pub slots: Vec<usize>,
-    /// Node of each process.
-    pub nodes: Vec<u32>,
-    pub options: decide::Options,
-    /// Signature of the topology and the slots.
-    pub places: u64,
-    /// How many processes search, if the user says.
-    pub searchers: Option<usize>,
-    pub store: Option<Store>,
-    pub key: String,
-}
+use std::time::Duration;
 
 /// What rank 0 tells the others once it knows where they are.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,24 +30,16 @@ pub enum Word {
     Search(Call),
 }
 
-/// How far rank 0 gets by itself.
-enum Stage {
-    Done(Vec<u32>),
-    Shared(Box<Shared>),
-}
-
 /// A search that others help with.
 struct Shared {
-    question: Question,
+    problem: MappingProblem,
     call: Call,
     network: Arc<Network>,
-    asked: KeptOrder,
 }
 
 /// Rank 0, which alone knows what is asked.
 pub struct Leader<'a> {
-    keeper: &'a mut Keeper,
-    settings: &'a Settings,
+    recorder: &'a mut LaunchRecorder,
     /// Of the job's start.
     pub clock: &'a mut Clock,
     /// Where the processes are, once that is known.
@@ -83,8 +49,8 @@ pub struct Leader<'a> {
 
 impl<'a> Leader<'a> {
     /// Knows nothing of the places yet.
-    pub fn new(keeper: &'a mut Keeper, settings: &'a Settings, clock: &'a mut Clock) -> Self {
-        Leader { keeper, settings, clock, places: None, shared: None }
+    pub fn new(recorder: &'a mut LaunchRecorder, clock: &'a mut Clock) -> Self {
+        Leader { recorder, clock, places: None, shared: None }
     }
 
     /// The first step, given what the processes know of their places.
@@ -92,39 +58,144 @@ impl<'a> Leader<'a> {
         Step::of(locations, |places| self.answer(places))
     }
 
-    /// What to do, given where the processes are.
+    /// What to do, given where the processes are: an order, or a call for help to find one.
     fn answer(&mut self, places: Option<Placement>) -> Word {
         self.places = places;
         self.clock.step("places");
-        self.decide()
+        guarded(|| Some(self.look())).unwrap_or(Word::Order(Vec::new()))
     }
 
-    /// An order, or a call for help to find one.
-    fn decide(&mut self) -> Word {
-        let places = self.places.as_ref();
-        let stage = guarded(|| Some(begin(self.keeper, self.settings, places, self.clock)));
-        match stage.unwrap_or(Stage::Done(Vec::new())) {
-            Stage::Done(order) => Word::Order(order),
-            Stage::Shared(shared) => {
-                let call = shared.call.clone();
-                self.shared = Some(*shared);
-                Word::Search(call)
+    /// Looks for a kept answer to the problem of this launch, or searches, or finds that others are
+    /// needed for that.
+    fn look(&mut self) -> Word {
+        let problem = match self.recorder.problem(self.places.as_ref()) {
+            Ok(Some(problem)) => problem,
+            Ok(None) => return Word::Order(Vec::new()),
+            Err(error) => return Word::Order(self.give_up(&error.to_string())),
+        };
+        self.clock.step("question");
+        let kept = problem.kept.find();
+        self.clock.step("kept order");
+        if let Some(decision) = kept {
+            return Word::Order(self.settle(decision));
+        }
+        match self.share(problem) {
+            Ok(call) => Word::Search(call),
+            Err(problem) => Word::Order(self.search_alone(*problem)),
+        }
+    }
+
+    /// Makes a call for help with a problem; gives the problem back where one process solves it.
+    fn share(&mut self, mut problem: MappingProblem) -> Result<Call, Box<MappingProblem>> {
+        if problem.searchers <= 1 {
+            return Err(Box::new(problem));
+        }
+        let tasks = problem.matrix.tasks();
+        let graph = problem.matrix.affinity();
+        let edges = graph.edges();
+        let network = Network::new(
+            graph,
+            problem.topology.as_ref(),
+            &problem.slots,
+            &problem.nodes,
+            &problem.options.fixed,
+            decide::preset_for(tasks),
+        );
+        let Some(network) = network.filter(|_| shared_search::has_room(0, tasks, edges)) else {
+            return Err(Box::new(problem));
+        };
+        let (seed, limit) = (problem.options.seed, problem.options.time_limit);
+        let call = Call::new(&network, problem.searchers, seed, limit);
+        // The graph is all that is needed from here on.
+        problem.matrix = CommMatrix::empty(0);
+        self.clock.step("affinity");
+        self.shared = Some(Shared { problem, call: call.clone(), network: Arc::new(network) });
+        Ok(call)
+    }
+
+    /// The order that this process finds.
+    fn search_alone(&mut self, problem: MappingProblem) -> Vec<u32> {
+        let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
+        if !shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum()) {
+            return self.give_up("there is too little memory to search for an order");
+        }
+        let MappingProblem { matrix, topology, slots, options, kept, .. } = problem;
+        let limit = options.time_limit;
+        let decided = shared_search::careful(0, limit, move || {
+            Some(decide::decide(&matrix, topology.as_ref(), &slots, &options))
+        });
+        self.clock.step("search");
+        match decided {
+            Ok(Ok(decision)) => {
+                keep(kept, decision.clone());
+                self.settle(decision)
             }
+            Ok(Err(error)) => self.give_up(&error.to_string()),
+            Err(failure) => self.give_up(&words(&failure, limit)),
         }
     }
 
     /// The order that comes of the search that was called for.
     fn lead<A: Abi>(&mut self, job: &PrivateComm<A>) -> Vec<u32> {
-        let Some(Shared { question, call, network, asked }) = self.shared.take() else {
-            return Vec::new();
-        };
-        let (topology, slots) = (question.topology.as_ref(), &question.slots);
+        let Some(shared) = self.shared.take() else { return Vec::new() };
         let order = guarded(|| {
+            let Shared { problem, call, network } = shared;
+            let (topology, slots) = (problem.topology.as_ref(), &problem.slots);
             let answer = shared_search::lead(job, &call, network.clone(), topology, slots);
             self.clock.step("search");
-            Some(conclude(self.keeper, &question, network.graph(), answer, asked))
+            Some(self.conclude(problem, &network, answer))
         });
         order.unwrap_or_default()
+    }
+
+    /// What comes of a shared search.
+    fn conclude(
+        &mut self,
+        problem: MappingProblem,
+        network: &Network,
+        answer: Result<shared_search::Answer, Failure>,
+    ) -> Vec<u32> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(failure) => return self.give_up(&words(&failure, problem.options.time_limit)),
+        };
+        if answer.failed > 0 {
+            message::line(&format!(
+                "{} of the processes that search for an order had no answer; that of the others is used",
+                answer.failed
+            ));
+        }
+        let judged = decide::judge(
+            network.graph(),
+            problem.topology.as_ref(),
+            &problem.slots,
+            answer.process_of_task,
+            &problem.options,
+        );
+        match judged {
+            Ok(decision) => {
+                let decision = Decision { cut: answer.cut, ..decision };
+                // An answer with a share left out is not what the next launch would find.
+                if answer.failed == 0 {
+                    keep(problem.kept, decision.clone());
+                }
+                self.settle(decision)
+            }
+            Err(error) => self.give_up(&error.to_string()),
+        }
+    }
+
+    /// The order that a decision means for this launch.
+    fn settle(&mut self, decision: Decision) -> Vec<u32> {
+        let settled = self.recorder.settle(decision);
+        say(settled.messages);
+        settled.process_of_task
+    }
+
+    /// There is no order for this launch, for a reason that is said.
+    fn give_up(&mut self, why: &str) -> Vec<u32> {
+        say([self.recorder.gave_up(why)]);
+        Vec::new()
     }
 }
 
@@ -152,141 +223,10 @@ pub fn find<A: Abi>(
     }
 }
 
-/// Looks for a kept order, or searches, or finds that others are needed for that.
-fn begin(
-    keeper: &mut Keeper,
-    settings: &Settings,
-    places: Option<&Placement>,
-    clock: &mut Clock,
-) -> Stage {
-    let mut question = match keeper.question(settings, places) {
-        Ok(Some(question)) => question,
-        Ok(None) => return Stage::Done(Vec::new()),
-        Err(error) => {
-            keeper.gave_up(&error.to_string());
-            return Stage::Done(Vec::new());
-        }
-    };
-    clock.step("question");
-    let asked = question.asked();
-    let limit = question.options.time_limit;
-    let kept = question.store.as_ref().and_then(|store| {
-        // Whatever is wrong with it, a new one is found and takes its place.
-        store.order(&question.key, &asked, limit.as_millis() as u64).unwrap_or_default()
-    });
-    clock.step("kept order");
-    if let Some(kept) = kept {
-        return Stage::Done(keeper.settle(question.known(kept)));
-    }
-    let tasks = question.matrix.tasks();
-    if question.searchers() > 1 {
-        let graph = question.matrix.affinity();
-        let edges = graph.edges();
-        let network = Network::new(
-            graph,
-            question.topology.as_ref(),
-            &question.slots,
-            &question.nodes,
-            &question.options.fixed,
-            decide::preset_for(tasks),
-        );
-        if let Some(network) = network.filter(|_| shared_search::has_room(0, tasks, edges)) {
-            let call = Call::new(&network, question.searchers(), question.options.seed, limit);
-            // The graph is all that is needed from here on.
-            question.matrix = CommMatrix::empty(0);
-            clock.step("affinity");
-            let network = Arc::new(network);
-            return Stage::Shared(Box::new(Shared { question, call, network, asked }));
-        }
-    }
-    let pairs = rw::matrix::Kind::ALL.map(|kind| question.matrix.layer(kind).pairs());
-    if !shared_search::has_room(0, tasks, pairs.iter().sum()) {
-        keeper.gave_up("there is too little memory to search for an order");
-        return Stage::Done(Vec::new());
-    }
-    let Question { matrix, topology, slots, options, store, key, .. } = question;
-    let decided = shared_search::careful(0, limit, move || {
-        Some(decide::decide(&matrix, topology.as_ref(), &slots, &options))
-    });
-    clock.step("search");
-    Stage::Done(match decided {
-        Ok(Ok(decision)) => {
-            keep(store, key, asked, &decision, limit);
-            keeper.settle(decision)
-        }
-        Ok(Err(error)) => {
-            keeper.gave_up(&error.to_string());
-            Vec::new()
-        }
-        Err(failure) => {
-            keeper.gave_up(&words(&failure, limit));
-            Vec::new()
-        }
-    })
-}
-
-/// What comes of a shared search.
-fn conclude(
-    keeper: &mut Keeper,
-    question: &Question,
-    graph: &rw::matrix::Graph,
-    answer: Result<shared_search::Answer, Failure>,
-    asked: KeptOrder,
-) -> Vec<u32> {
-    let limit = question.options.time_limit;
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(failure) => {
-            keeper.gave_up(&words(&failure, limit));
-            return Vec::new();
-        }
-    };
-    if answer.failed > 0 {
-        message::line(&format!(
-            "{} of the processes that search for an order had no answer; that of the others is used",
-            answer.failed
-        ));
-    }
-    let judged = decide::judge(
-        graph,
-        question.topology.as_ref(),
-        &question.slots,
-        answer.process_of_task,
-        &question.options,
-    );
-    match judged {
-        Ok(decision) => {
-            let decision = Decision { cut: answer.cut, ..decision };
-            // An answer with a share left out is not what the next launch would find.
-            if answer.failed == 0 {
-                keep(question.store.clone(), question.key.clone(), asked, &decision, limit);
-            }
-            keeper.settle(decision)
-        }
-        Err(error) => {
-            keeper.gave_up(&error.to_string());
-            Vec::new()
-        }
-    }
-}
-
-/// Keeps an order for later launches, beside the job's start: the file system may be slow. That it
-/// cannot be kept is no news: it is found again.
-fn keep(store: Option<Store>, key: String, asked: KeptOrder, decision: &Decision, limit: Duration) {
-    let Some(store) = store else { return };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let order = KeptOrder {
-        process_of_task: if decision.changed { decision.process_of_task.clone() } else { vec![] },
-        cost_before: decision.cost_before,
-        cost_after: decision.cost_after,
-        reason: decision.reason.clone(),
-        cut_after: decision.cut.then_some(limit.as_millis() as u64),
-        found_at: now.map_or(0, |d| d.as_secs()),
-        ..asked
-    };
-    crate::sys::worker_thread::beside(move || {
-        let _ =
-            crate::sys::signal::without_signal(libc::SIGXFSZ, || store.keep_order(&key, &order));
+/// Keeps a decision for later launches, beside the job's start: the file system may be slow.
+fn keep(kept: KeptOrders, decision: Decision) {
+    worker_thread::beside(move || {
+        without_signal(libc::SIGXFSZ, || kept.keep(&decision, now()));
     });
 }
 
@@ -297,84 +237,4 @@ fn words(failure: &Failure, limit: Duration) -> String {
         }
         _ => failure.to_string(),
     }
-}
-
-impl Question {
-    /// How many processes search.
-    fn searchers(&self) -> usize {
-        let usual = if self.matrix.tasks() >= SHARED_FROM { SEARCHERS } else { 1 };
-        self.searchers.unwrap_or(usual).max(1)
-    }
-
-    /// The question as signatures.
-    fn asked(&self) -> KeptOrder {
-        let options = &self.options;
-        let version = env!("CARGO_PKG_VERSION").as_bytes();
-        KeptOrder {
-            matrix: Signature::new().matrix(&self.matrix).value(),
-            places: self.places,
-            options: Signature::new()
-                .bytes(decide::ENGINE_VERSION.as_bytes())
-                .bytes(version)
-                .word(options.seed)
-                .word(options.min_gain_percent.to_bits())
-                .words(options.fixed.iter().map(|&task| u64::from(task)))
-                .word(self.searchers() as u64)
-                .value(),
-            tasks: self.matrix.tasks() as u32,
-            ..KeptOrder::default()
-        }
-    }
-
-    /// The decision that a kept order stands for.
-    fn known(&self, kept: KeptOrder) -> Decision {
-        let changed = !kept.process_of_task.is_empty();
-        Decision {
-            changed,
-            process_of_task: kept.process_of_task,
-            cost_before: kept.cost_before,
-            cost_after: kept.cost_after,
-            reason: format!("{}, as found in an earlier launch", kept.reason),
-            cut: kept.cut_after.is_some(),
-        }
-    }
-}
-
-/// Signature of places that were discovered.
-pub fn discovered(places: &Placement) -> u64 {
-    let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
-    let start = Signature::new().words(numbers(&places.node_of_process));
-    let paths = places.place_of_process.iter();
-    paths
-        .fold(start, |signature, path| signature.words(numbers(path)))
-        .words(places.level_costs.iter().copied())
-        .value()
-}
-
-/// Signature of a topology that the user gave: what it is called, the files it comes from, and, should
-/// it come from elsewhere too, some of its distances.
-pub fn given(settings: &Settings, topology: &dyn Topology, slots: &[usize]) -> u64 {
-    const SAMPLES: usize = 1024;
-    let spec = settings.topology.as_deref().unwrap_or_default();
-    let mut signature = Signature::new()
-        .bytes(spec.as_bytes())
-        .bytes(topology.name().as_bytes())
-        .words(slots.iter().map(|&slot| slot as u64));
-    let rest = spec.split_once(':').map_or("", |(_, rest)| rest);
-    for part in rest.split(['@', ',', ';']).chain([rest]) {
-        if let Ok(content) = std::fs::read(part) {
-            signature = signature.bytes(&content);
-        }
-    }
-    if slots.is_empty() {
-        return signature.value();
-    }
-    // Pairs that a fixed rule picks, spread over all.
-    let pair = |k: usize| {
-        let mixed = (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let at = |n: u64| slots[(n % slots.len() as u64) as usize];
-        (at(mixed >> 32), at(mixed & 0xffff_ffff))
-    };
-    let distances = (0..SAMPLES).map(pair).map(|(a, b)| topology.distance(a, b));
-    signature.words(distances).value()
 }

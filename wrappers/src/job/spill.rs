@@ -2,9 +2,9 @@
 //! without MPI_Finalize, removed when the matrix is in the store.
 
 use crate::job::flush;
-use crate::job::plan::Plan;
 use crate::spill;
 use crate::sys::message;
+use rw::launch::Instructions;
 use rw::options::{Settings, Spill};
 use rw::store::spill::{About, Order};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ static TELL: AtomicBool = AtomicBool::new(false);
 /// `order` is known on rank 0; one process of each node `leads` it.
 pub fn start(
     settings: &Settings,
-    plan: &Plan,
+    instructions: &Instructions,
     rank: usize,
     size: usize,
     order: Option<Order>,
@@ -26,8 +26,8 @@ pub fn start(
         return None;
     }
     let about = About {
-        job: plan.job.clone(),
-        task: plan.task_of_process(size).get(rank).copied()? as u32,
+        job: instructions.job.clone(),
+        task: instructions.task_of_process(size).get(rank).copied()? as u32,
         process: rank as u32,
         pid: std::process::id(),
         host: crate::sys::node::host_name(),
@@ -44,7 +44,7 @@ pub fn start(
     // SAFETY: a function without arguments that does not unwind. Should it not be registered, the
     // file only lacks the remark that the program exited.
     unsafe { libc::atexit(exiting) };
-    flush::start(settings, plan.job.id, &plan.job.store, plan.flush, leads)
+    flush::start(settings, instructions.job.id, &instructions.job.store, instructions.flush, leads)
 }
 
 extern "C" fn exiting() {

@@ -10,22 +10,21 @@ use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
 use crate::comm::world;
 use crate::job::agreement::Agreement;
-use crate::job::facts::{self, Facts};
+use crate::job::facts::{self, ConstructorFacts};
 use crate::job::finish;
 use crate::job::hooks::{self, Level};
-use crate::job::keeper::Keeper;
 use crate::job::launcher_rank;
 use crate::job::locate::{self, Step};
 use crate::job::places::{LOCATION_BYTES, Location, Locations};
-use crate::job::plan::{self, Plan};
+use crate::job::rank_zero;
 use crate::job::search::{self, Leader, Word};
+use crate::job::spill;
 use crate::job::stdin;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::backoff;
 use crate::mpi::config;
 use crate::mpi::library;
 use crate::mpi::pmpi::pmpi;
-use crate::mpi::version::version;
 use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
@@ -37,6 +36,7 @@ use crate::sys::step_timer::Clock;
 use crate::time;
 use libc::c_int;
 use parking_lot::Mutex;
+use rw::launch::{Action, Instructions, LaunchRecorder, Processes};
 use rw::options::{Mode, Settings};
 use rw::store::Placement;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,11 +50,11 @@ pub struct Job {
     /// When it was known what to do.
     pub started: Instant,
     /// What all processes do.
-    pub plan: Plan,
+    pub instructions: Instructions,
     /// Known on rank 0 if they were needed at the start.
     pub places: Option<Placement>,
     /// Kept on rank 0 only.
-    pub keeper: Option<Keeper>,
+    pub recorder: Option<LaunchRecorder>,
     /// There is no world: the program uses sessions.
     pub sessions: bool,
 }
@@ -164,13 +164,12 @@ fn begin_late<A: Abi>() {
     if let Some(library) = library::get() {
         config::set_model(library.family, settings.collectives);
     }
-    let plan = Plan { mode: plan::Mode::Record, ..Plan::default() };
     let job = Job {
         comm: None,
         started: Instant::now(),
-        plan,
+        instructions: Instructions { action: Action::Record, ..Instructions::default() },
         places: None,
-        keeper: None,
+        recorder: None,
         sessions: false,
     };
     watch::<A>(size as usize, job);
@@ -192,41 +191,143 @@ fn watch<A: Abi>(size: usize, job: Job) {
     });
 }
 
+/// All processes of a job: those of the world, or of a communicator made from a session.
+#[derive(Debug)]
+struct Everybody<A: Abi> {
+    comm: A::Comm,
+    rank: usize,
+    size: usize,
+    sessions: bool,
+}
+
+impl<A: Abi> Everybody<A> {
+    /// In a communicator; a session's process of rank 0 in it may have another task, `session_rank`.
+    /// `None` if there is nobody to talk to.
+    fn of(comm: A::Comm, session_rank: Option<c_int>) -> Option<Self> {
+        let (mut size, mut rank) = (0, 0);
+        let mpi = pmpi::<A>();
+        // SAFETY: MPI is initialised; the communicator is valid.
+        let code = unsafe {
+            match mpi.comm_size(comm, &raw mut size) {
+                0 => mpi.comm_rank(comm, &raw mut rank),
+                code => code,
+            }
+        };
+        if code != 0 || size < 2 {
+            return None;
+        }
+        let rank = session_rank.unwrap_or(rank) as usize;
+        Some(Everybody { comm, rank, size: size as usize, sessions: session_rank.is_some() })
+    }
+}
+
+/// The settings of a job. One of sessions has no world whose ranks could move: it records.
+fn settings_of(sessions: bool) -> Settings {
+    let settings = config::settings().0.clone();
+    match settings.mode {
+        Mode::Off => settings,
+        _ if sessions => Settings { mode: Mode::Record, ..settings },
+        _ => settings,
+    }
+}
+
+/// The communicator of the library, in the making while rank 0 looks at the store.
+enum OwnComm<A: Abi> {
+    Pending(PendingDuplicate<A>),
+    /// Of a session's processes, in the order of their tasks: still to be made.
+    OfSessions,
+}
+
+impl<A: Abi> OwnComm<A> {
+    fn begin(everybody: &Everybody<A>) -> Self {
+        match everybody.sessions {
+            true => OwnComm::OfSessions,
+            false => OwnComm::Pending(PendingDuplicate::begin(everybody.comm)),
+        }
+    }
+
+    fn end(self, everybody: &Everybody<A>) -> Option<PrivateComm<A>> {
+        let comm = match self {
+            OwnComm::Pending(duplicate) => duplicate.end()?,
+            OwnComm::OfSessions => {
+                let (all, task) = (everybody.comm, everybody.rank as c_int);
+                let mut comm = A::comm_null();
+                // SAFETY: a valid communicator; all of its processes are here and do the same.
+                let code = unsafe { pmpi::<A>().comm_split(all, 0, task, &raw mut comm) };
+                (code == 0).then_some(comm)?
+            }
+        };
+        PrivateComm::new(comm)
+    }
+}
+
 /// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
 /// `session_rank` is the caller's task. `None`: the library has nothing to do in this process.
 fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
-    let (settings, _) = config::settings();
-    let without_world = Settings { mode: Mode::Record, ..settings.clone() };
-    let sessions = session_rank.is_some();
-    let off = settings.mode == Mode::Off;
-    let settings = if sessions && !off { &without_world } else { settings };
-    let mut size = 0;
-    // SAFETY: MPI is initialised; the communicator is valid.
-    unsafe {
-        if pmpi::<A>().comm_size(all, &raw mut size) != 0 || size < 2 {
-            return None;
-        }
-    }
+    let everybody = Everybody::<A>::of(all, session_rank)?;
+    let settings = settings_of(everybody.sessions);
     let mut clock = Clock::new();
-    let mut rank = 0;
-    // SAFETY: as above.
-    if unsafe { pmpi::<A>().comm_rank(all, &raw mut rank) } != 0 {
+    let (processes, locations) = meet(&everybody, settings.mode == Mode::Off)?;
+    clock.step("meeting");
+    let own = OwnComm::begin(&everybody);
+
+    let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, everybody.size, processes)));
+    let (told, mut recorder) = (everybody.rank == 0).then(decided).flatten().unzip();
+    clock.step("plan");
+    let mut leader = recorder.as_mut().map(|recorder| Leader::new(recorder, &mut clock));
+    let told = told.unwrap_or_default();
+    let step = first_step(&told, leader.as_mut(), locations);
+    let job = own.end(&everybody)?;
+    if let Some(leader) = &mut leader {
+        leader.clock.step("own communicator");
+    }
+    let heard = job.broadcast_value(Some(&(told, step)));
+    let (mut instructions, step) = heard.unwrap_or((Instructions::default(), Step::Gather));
+    if instructions.action == Action::Off {
+        job.free();
         return None;
     }
-    // Of a session's processes the first is not the first of their communicator.
-    let (size, rank) = (size as usize, session_rank.unwrap_or(rank) as usize);
+    config::set_model(library::get()?.family, instructions.collectives());
+    allow_new_ranks(&job, &instructions);
+    if instructions.action == Action::Reorder {
+        instructions.process_of_task = search::find(&job, step, leader.as_mut());
+    }
+    let places = leader.and_then(|leader| leader.places);
+    clock.step("telling it");
+    let replaced = replace_world(&job, &mut instructions);
+    clock.step("new world");
+
+    count_into_file(&job, &settings, &mut instructions, recorder.as_ref().zip(Some(&places)));
+    if everybody.sessions {
+        world::set_base::<A>(Some(job.comm));
+    }
+    if let Some(recorder) = recorder.as_ref().filter(|_| settings.verbose >= 2) {
+        clock.step("rest");
+        message::line(&format!("{}: {}", recorder.key(), clock.words()));
+    }
+    let (size, comm, sessions) = (job.size, Some(job.into_bits()), everybody.sessions);
+    let started = Instant::now();
+    watch::<A>(size, Job { comm, started, instructions, places, recorder, sessions });
+    if replaced {
+        hooks::set_level(Level::Reorder);
+    }
+    Some(())
+}
+
+/// Waits for everybody, and finds out what they have in common, and where they are if all say so
+/// unasked. `None`: the library has nothing to do.
+fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
+    let &Everybody { comm, rank, size, sessions } = everybody;
     // Along with the first step, because every step costs a turn of all processes where these outnumber
     // the processors.
-    let ahead = session_rank.is_none() && size <= AHEAD;
-    let mine = ahead.then(|| Location::mine().to_bytes());
+    let mine = (!sessions && size <= AHEAD).then(|| Location::mine().to_bytes());
     let locations =
-        mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(all, rank, size, mine));
-    let agreed = Agreement::reach::<A>(all, off, PATIENCE);
+        mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(comm, rank, size, mine));
+    let agreed = Agreement::reach::<A>(comm, off, PATIENCE);
     let locations = agreed.as_ref().zip(locations).and_then(|(agreed, locations)| {
         // Who came late may be alone.
         locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
-    let locations = locations.filter(|_| !injection::asks_again());
     let Some(agreed) = agreed else {
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
@@ -234,104 +335,54 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         );
         return None;
     };
-    if agreed.off {
-        return None;
-    }
-    clock.step("meeting");
-    let alike = plan::Alike {
+    let processes = Processes {
         complete: agreed.complete,
         one_program: agreed.one_program,
-        spawned: !sessions && has_parent::<A>(),
+        spawned: !agreed.off && !sessions && has_parent::<A>(),
     };
-    // In the making while rank 0 looks at the store.
-    let own = session_rank.is_none().then(|| PendingDuplicate::<A>::begin(all));
-
-    let mut keeper = None;
-    let mut plan = Plan::default();
-    if rank == 0
-        && let Some((made, kept)) = guarded(|| Some(planned::<A>(settings, size, alike)))
-    {
-        plan = made;
-        plan.job = kept.job(&plan, size);
-        keeper = Some(kept);
-    }
-    clock.step("plan");
-    let mut leader = keeper.as_mut().map(|keeper| Leader::new(keeper, settings, &mut clock));
-    let mut step = Step::Gather;
-    if let (plan::Mode::Reorder, Some(leader), Some(locations)) =
-        (plan.mode, leader.as_mut(), &locations)
-    {
-        let first = guarded(|| Some(leader.first(locations)));
-        step = first.unwrap_or(Step::Answer(Word::Order(Vec::new())));
-    }
-    let comm = match (own, session_rank) {
-        (Some(own), _) => own.end()?,
-        (None, rank) => {
-            let mut comm = A::comm_null();
-            // SAFETY: everybody is here and does the same.
-            let code = unsafe { pmpi::<A>().comm_split(all, 0, rank.unwrap_or(0), &raw mut comm) };
-            (code == 0).then_some(comm)?
-        }
-    };
-    let job = PrivateComm::<A>::new(comm)?;
-    if let Some(leader) = &mut leader {
-        leader.clock.step("own communicator");
-    }
-    let heard = job.broadcast_value(Some(&(plan, step)));
-    let (mut plan, step) = heard.unwrap_or((Plan::default(), Step::Gather));
-    if plan.mode == plan::Mode::Off {
-        job.free();
-        return None;
-    }
-    config::set_model(library::get()?.family, plan.collectives());
-    let facts = Facts {
-        how: plan.constructors,
-        process: job.rank as u32,
-        size: job.size,
-        store: plan.job.store.clone(),
-        key: plan.job.key.clone(),
-    };
-    facts::set(facts, plan.asked);
-    if plan.mode == plan::Mode::Reorder {
-        plan.process_of_task = search::find(&job, step, leader.as_mut());
-    }
-    let places = leader.and_then(|leader| leader.places);
-    clock.step("telling it");
-    let replaced = replace_world::<A>(&job, &mut plan);
-    clock.step("new world");
-
-    plan.job.model = config::model().name().into();
-    let order = keeper.as_ref().map(|keeper| keeper.order(&plan, places.as_ref()));
-    // Collective, and needed only for regular flushes.
-    let leads = plan.flush.is_some() && locate::leads_node(&job);
-    guarded(|| crate::job::spill::start(settings, &plan, job.rank, job.size, order, leads));
-    if sessions {
-        world::set_base::<A>(Some(comm));
-    }
-    if let Some(keeper) = &keeper {
-        clock.step("rest");
-        guarded(|| {
-            keeper.tell_time(&clock);
-            Some(())
-        });
-    }
-    let (size, comm) = (job.size, Some(job.into_bits()));
-    watch::<A>(size, Job { comm, started: Instant::now(), plan, places, keeper, sessions });
-    if replaced {
-        hooks::set_level(Level::Reorder);
-    }
-    Some(())
+    (!agreed.off).then(|| (processes, locations.filter(|_| !injection::asks_again())))
 }
 
-/// What rank 0 decides that this launch does.
-fn planned<A: Abi>(settings: &Settings, size: usize, alike: plan::Alike) -> (Plan, Keeper) {
-    if let Some(name) = hooks::excess() {
-        message::line(&format!(
-            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
-             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
-        ));
+/// What rank 0 has everybody do first, along with its instructions.
+fn first_step(
+    instructions: &Instructions,
+    leader: Option<&mut Leader>,
+    locations: Option<Locations>,
+) -> Step<Word> {
+    match (instructions.action, leader, locations) {
+        (Action::Reorder, Some(leader), Some(locations)) => {
+            let first = guarded(|| Some(leader.first(&locations)));
+            first.unwrap_or(Step::Answer(Word::Order(Vec::new())))
+        }
+        _ => Step::Gather,
     }
-    plan::make(settings, size, &version::<A>(), alike)
+}
+
+/// Tells constructors of topologies, and the functions of rankweave.h, what they do in this job.
+fn allow_new_ranks<A: Abi>(job: &PrivateComm<A>, instructions: &Instructions) {
+    let facts = ConstructorFacts {
+        new_ranks: instructions.constructors,
+        process: job.rank as u32,
+        size: job.size,
+        store: instructions.job.store.clone(),
+        key: instructions.job.key.clone(),
+    };
+    facts::set(facts, instructions.requested);
+}
+
+/// Has the counters kept in a file; on rank 0 with the order and the places. Collective.
+fn count_into_file<A: Abi>(
+    job: &PrivateComm<A>,
+    settings: &Settings,
+    instructions: &mut Instructions,
+    known: Option<(&LaunchRecorder, &Option<Placement>)>,
+) {
+    instructions.job.model = config::model().name().into();
+    let order = known
+        .map(|(recorder, places)| recorder.order(&instructions.process_of_task, places.as_ref()));
+    // Collective, and needed only for regular flushes.
+    let leads = instructions.flush.is_some() && locate::leads_node(job);
+    guarded(|| spill::start(settings, instructions, job.rank, job.size, order, leads));
 }
 
 /// Whether another MPI program started this one (MPI_Comm_spawn).
@@ -342,14 +393,15 @@ fn has_parent<A: Abi>() -> bool {
     code == 0 && parent != A::comm_null()
 }
 
-/// Makes the reordered world, if the plan has one. All processes take the same way through this.
-fn replace_world<A: Abi>(job: &PrivateComm<A>, plan: &mut Plan) -> bool {
-    if plan.process_of_task.len() != job.size {
-        plan.process_of_task.clear();
+/// Makes the reordered world, if there is one. All processes take the same way through this.
+fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) -> bool {
+    if instructions.process_of_task.len() != job.size {
+        instructions.process_of_task.clear();
         return false;
     }
-    let mine = plan.process_of_task.iter().position(|&process| process as usize == job.rank);
-    let processes: Vec<c_int> = plan.process_of_task.iter().map(|&p| p as c_int).collect();
+    let mine =
+        instructions.process_of_task.iter().position(|&process| process as usize == job.rank);
+    let processes: Vec<c_int> = instructions.process_of_task.iter().map(|&p| p as c_int).collect();
     let mut comm = A::comm_null();
     let mpi = pmpi::<A>();
     // SAFETY: collective over all processes; a valid communicator, groups that are freed again.
@@ -370,7 +422,7 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, plan: &mut Plan) -> bool {
     };
     if code != 0 || comm == A::comm_null() {
         // An error here is one of the whole job (no context ids left): all see it.
-        plan.process_of_task.clear();
+        instructions.process_of_task.clear();
         return false;
     }
     // SAFETY: our own communicator; the name is a C string; the world's error handler is freed as
@@ -383,11 +435,11 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, plan: &mut Plan) -> bool {
         }
         let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
     }
-    world::set_order(&plan.process_of_task);
+    world::set_order(&instructions.process_of_task);
     world::replace::<A>(Some(comm));
     launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
     guarded(|| {
-        stdin::forward(job, *plan.process_of_task.first()?);
+        stdin::forward(job, *instructions.process_of_task.first()?);
         Some(())
     });
     true

@@ -1,15 +1,15 @@
 //! Constructors of topologies with new ranks: everything up to the call that makes the communicator.
 
 use super::adjacency::{Adjacency, Given, Side};
-use super::decision::Weights;
 use super::group::{Group, PrivateGroup};
-use super::shape::Shape;
 use crate::job::rank_mixing::Watch;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::sys::panic_barrier::guarded;
 use parking_lot::Mutex;
 use rw::decide::mixed_ranks::View;
+use rw::launch::DeclaredTopology;
+use rw::launch::constructor::Weights;
 use std::collections::VecDeque;
 
 /// What the constructor is to be called with.
@@ -53,11 +53,11 @@ pub fn shaped<A: Abi>(
     comm: A::Comm,
     reorder: bool,
     what: &'static str,
-    read: impl FnOnce(usize) -> Option<Shape>,
+    read: impl FnOnce(usize) -> Option<DeclaredTopology>,
 ) -> Step<A> {
     let Some(group) = Group::<A>::of(comm) else { return Step::Plain };
     let shape = if reorder { guarded(|| read(group.size)) } else { None };
-    let agreed = group.agree(shape.as_ref().map(Shape::hash), 0);
+    let agreed = group.agree(shape.as_ref().map(DeclaredTopology::hash), 0);
     let (Some(_), Some(shape)) = (agreed, shape) else { return Step::Plain };
     let processes = group.hash();
     let Some(group) = group.make_private() else { return Step::Plain };
@@ -108,7 +108,10 @@ fn remember(question: (u64, u64), rank: Option<i32>) {
 
 /// The rank that the latest constructor of such a topology gave this process, if there was one and
 /// its order is not that of the communicator. Local.
-pub fn remembered<A: Abi>(comm: A::Comm, read: impl FnOnce(usize) -> Option<Shape>) -> Option<i32> {
+pub fn remembered<A: Abi>(
+    comm: A::Comm,
+    read: impl FnOnce(usize) -> Option<DeclaredTopology>,
+) -> Option<i32> {
     if ANSWERS.lock().is_empty() {
         return None;
     }

@@ -1,13 +1,13 @@
 //! The processes of a communicator that want a new order: who they are, what they agree on, and how
 //! they get the order from the one that maps.
 
-use super::decision::{self, Report, Weights};
 use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
-use crate::job::facts::{self, Facts, How};
+use crate::job::constructed::CONSTRUCTED;
+use crate::job::facts::{self, ConstructorFacts};
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::mpi::abi::{Abi, Handle};
@@ -19,6 +19,8 @@ use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::base::hash::Fnv1a;
 use rw::base::permutation::is_permutation;
+use rw::launch::NewRanks;
+use rw::launch::constructor::{RankAnswer, RankRequest, Report, Weights};
 use rw::mapping::TaskGrid;
 use rw::matrix::Kind;
 use rw::store::Placement;
@@ -33,7 +35,7 @@ pub struct Group<A: Abi> {
     pub size: usize,
     /// Task behind each rank.
     tasks: Vec<u32>,
-    facts: &'static Facts,
+    facts: &'static ConstructorFacts,
 }
 
 /// The same with a communicator of their own.
@@ -56,7 +58,7 @@ impl<A: Abi> Group<A> {
         Self::known(comm, facts::asked()?)
     }
 
-    fn known(comm: A::Comm, facts: &'static Facts) -> Option<Self> {
+    fn known(comm: A::Comm, facts: &'static ConstructorFacts) -> Option<Self> {
         if comm == A::comm_null() || comm.bits() == 0 {
             return None;
         }
@@ -180,12 +182,14 @@ impl<A: Abi> PrivateGroup<A> {
             process: group.facts.process,
             task: group.tasks.get(private.rank).copied().unwrap_or(u32::MAX),
             edges: edges.to_vec(),
-            sent: match (weights, group.facts.how) {
-                (Weights::Unknown, How::Map) => guarded(|| Some(self.sent())).unwrap_or_default(),
+            sent: match (weights, group.facts.new_ranks) {
+                (Weights::Unknown, NewRanks::Map) => {
+                    guarded(|| Some(self.sent())).unwrap_or_default()
+                }
                 _ => Vec::new(),
             },
         };
-        let find = group.facts.how == How::Map && settings.topology.is_none();
+        let find = group.facts.new_ranks == NewRanks::Map && settings.topology.is_none();
         let location = find.then(Location::mine);
         let mine = encoding::encode(&(report, location)).unwrap_or_default();
         let mut reports = Vec::new();
@@ -199,18 +203,28 @@ impl<A: Abi> PrivateGroup<A> {
         });
         let mut decide = |places: Option<Placement>| {
             let order = guarded(|| {
-                let grid = grid.clone();
-                let (facts, places) = (group.facts, places.as_ref());
-                let answer =
-                    decision::order(facts, settings, &reports, weights, vertices, places, grid);
-                let (order, reason) = answer.unwrap_or_else(|e| (None, format!("left alone: {e}")));
+                let request = RankRequest {
+                    new_ranks: group.facts.new_ranks,
+                    processes: group.facts.size,
+                    reports: &reports,
+                    weights,
+                    vertices,
+                    grid: grid.clone(),
+                };
+                let stored = request.stored(&group.facts.store, &group.facts.key);
+                let before = CONSTRUCTED.lock().answer(request.question());
+                let answer = request.answer(settings, places.as_ref(), stored, before);
+                let RankAnswer { permutation, reason } = answer.unwrap_or_else(|error| {
+                    RankAnswer { permutation: None, reason: format!("left alone: {error}") }
+                });
                 if settings.verbose >= 2 {
                     message::line(&format!("{what} of {} processes: {reason}", private.size));
                 }
                 if weights == Weights::Unknown {
-                    decision::remember(&reports, vertices, order.as_deref());
+                    let tasks = request.task_of_vertex(permutation.as_deref());
+                    CONSTRUCTED.lock().keep(request.question(), tasks);
                 }
-                order
+                permutation
             });
             order.unwrap_or_default()
         };

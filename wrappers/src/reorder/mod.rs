@@ -15,9 +15,6 @@
 pub mod adjacency;
 pub mod api;
 pub mod create;
-mod decision;
 mod group;
-pub mod shape;
 
-pub use decision::Weights;
 pub use group::Group;

@@ -7,10 +7,6 @@ static SAID: AtomicBool = AtomicBool::new(false);
 
 /// Prints one line on stderr.
 pub fn line(text: &str) {
-    #[cfg(test)]
-    if captured::take_in(text) {
-        return;
-    }
     let mut bytes = Vec::with_capacity(text.len() + 12);
     bytes.extend_from_slice(b"rankweave: ");
     bytes.extend_from_slice(text.as_bytes());
@@ -26,27 +22,5 @@ pub fn line(text: &str) {
 pub fn once(text: &str) {
     if !SAID.swap(true, Ordering::Relaxed) {
         line(text);
-    }
-}
-
-/// Lines that a test reads instead of stderr.
-#[cfg(test)]
-pub mod captured {
-    use std::cell::RefCell;
-
-    thread_local! {
-        static LINES: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
-    }
-
-    /// What `work` gives, and the lines that it printed.
-    pub fn of<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
-        LINES.set(Some(Vec::new()));
-        let result = work();
-        (result, LINES.take().unwrap_or_default())
-    }
-
-    /// `true` if a test reads this thread's lines.
-    pub(super) fn take_in(line: &str) -> bool {
-        LINES.with_borrow_mut(|lines| lines.as_mut().map(|lines| lines.push(line.into())).is_some())
     }
 }

@@ -10,9 +10,9 @@ use crate::mpi::abi::Abi;
 use crate::mpi::library;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side};
 use crate::reorder::create::{self, Step};
-use crate::reorder::shape::Shape;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
+use rw::launch::DeclaredTopology;
 use std::sync::OnceLock;
 
 /// What Fortran passes for MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY: addresses of variables that have
@@ -90,7 +90,7 @@ unsafe fn made_there<A: Abi>(made: Argument, ierror: Argument) -> Option<A::Comm
 unsafe fn shaped<A: Abi>(
     [on, reorder, made, ierror]: [Argument; 4],
     what: &'static str,
-    read: impl Fn(usize) -> Option<Shape>,
+    read: impl Fn(usize) -> Option<DeclaredTopology>,
     construct: impl FnOnce(Argument, Argument),
 ) {
     // SAFETY: by contract.
@@ -149,7 +149,7 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi, const B: usize>(
 /// Arguments of the program, after the call that set `rank` and `ierror`.
 unsafe fn remembered<A: Abi>(
     [on, rank, ierror]: [Argument; 3],
-    read: impl Fn(usize) -> Option<Shape>,
+    read: impl Fn(usize) -> Option<DeclaredTopology>,
 ) {
     // SAFETY: by contract.
     unsafe {

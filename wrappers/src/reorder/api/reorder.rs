@@ -6,9 +6,10 @@ use crate::comm::neighbours;
 use crate::comm::world;
 use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
-use crate::reorder::{Group, Weights, create};
+use crate::reorder::{Group, create};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
+use rw::launch::constructor::Weights;
 
 /// Puts a communicator with the processes of `comm` into `out`: in a better order, or in the same one if
 /// there is none. Collective over `comm`. Attributes and topologies are not carried over, whichever

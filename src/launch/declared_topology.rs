@@ -1,50 +1,61 @@
 //! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they
 //! look right, whether all processes describe the same, and the edges of a vertex.
 
-use rw::mapping::TaskGrid;
+use crate::base::hash::Fnv1a;
+use crate::mapping::TaskGrid;
 
 /// A topology that every process describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
-    /// Extent of each dimension, and whether it is periodic; vertices in row-major order.
-    Cartesian { dims: Vec<i32>, periods: Vec<i32> },
-    /// As for MPI_Graph_create: where the edges of each vertex end, and all edges.
-    Graph { index: Vec<i32>, edges: Vec<i32> },
+pub enum DeclaredTopology {
+    /// As for MPI_Cart_create; vertices in row-major order.
+    Cartesian {
+        /// Extent of each dimension.
+        dims: Vec<i32>,
+        /// Whether it is periodic (not 0).
+        periods: Vec<i32>,
+    },
+    /// As for MPI_Graph_create.
+    Graph {
+        /// Where the edges of each vertex end in `edges`.
+        index: Vec<i32>,
+        /// The vertices that edges lead to.
+        edges: Vec<i32>,
+    },
 }
 
-impl Shape {
+impl DeclaredTopology {
     /// A grid for at most `size` processes; `None` if MPI would object, or if there is nothing to
     /// place.
-    pub fn cartesian(dims: Vec<i32>, periods: Vec<i32>, size: usize) -> Option<Shape> {
+    pub fn cartesian(dims: Vec<i32>, periods: Vec<i32>, size: usize) -> Option<DeclaredTopology> {
         let mut vertices = 1usize;
         for &extent in &dims {
             vertices = vertices.checked_mul(usize::try_from(extent).ok().filter(|&e| e > 0)?)?;
         }
         (!dims.is_empty() && dims.len() == periods.len() && vertices <= size)
-            .then_some(Shape::Cartesian { dims, periods })
+            .then_some(DeclaredTopology::Cartesian { dims, periods })
     }
 
     /// A graph for at most `size` processes; `None` as above.
-    pub fn graph(index: Vec<i32>, edges: Vec<i32>, size: usize) -> Option<Shape> {
+    pub fn graph(index: Vec<i32>, edges: Vec<i32>, size: usize) -> Option<DeclaredTopology> {
         let vertices = index.len();
         let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
         let last = index.last().and_then(|&i| usize::try_from(i).ok());
         let in_range = |&v: &i32| usize::try_from(v).is_ok_and(|v| v < vertices);
         (vertices <= size && ordered && last == Some(edges.len()) && edges.iter().all(in_range))
-            .then_some(Shape::Graph { index, edges })
+            .then_some(DeclaredTopology::Graph { index, edges })
     }
 
     /// Number of vertices.
     pub fn vertices(&self) -> usize {
         match self {
-            Shape::Cartesian { dims, .. } => dims.iter().map(|&d| d as usize).product(),
-            Shape::Graph { index, .. } => index.len(),
+            DeclaredTopology::Cartesian { dims, .. } => dims.iter().map(|&d| d as usize).product(),
+            DeclaredTopology::Graph { index, .. } => index.len(),
         }
     }
 
     /// The grid that the vertices are points of.
     pub fn grid(&self) -> Option<TaskGrid> {
-        let Shape::Cartesian { dims, periods } = self else { return None };
+        let DeclaredTopology::Cartesian { dims, periods } = self else { return None };
         let dims: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
         let wrap: Vec<bool> = periods.iter().map(|&p| p != 0).collect();
         TaskGrid::new(&dims, &wrap)
@@ -56,12 +67,12 @@ impl Shape {
             return Vec::new();
         }
         match self {
-            Shape::Graph { index, edges } => {
+            DeclaredTopology::Graph { index, edges } => {
                 let end = index[vertex] as usize;
                 let start = if vertex == 0 { 0 } else { index[vertex - 1] as usize };
                 edges[start..end].iter().map(|&to| (to as u32, 1)).collect()
             }
-            Shape::Cartesian { dims, periods } => {
+            DeclaredTopology::Cartesian { dims, periods } => {
                 let mut found = Vec::with_capacity(2 * dims.len());
                 let mut stride = 1usize;
                 for (&extent, &periodic) in dims.iter().zip(periods).rev() {
@@ -86,18 +97,16 @@ impl Shape {
         }
     }
 
-    /// A number that is the same for the same topology (FNV-1a, 64 bits).
+    /// A number that is the same for the same topology.
     pub fn hash(&self) -> u64 {
         let (kind, a, b) = match self {
-            Shape::Cartesian { dims, periods } => (1, dims, periods),
-            Shape::Graph { index, edges } => (2, index, edges),
+            DeclaredTopology::Cartesian { dims, periods } => (1, dims, periods),
+            DeclaredTopology::Graph { index, edges } => (2, index, edges),
         };
         let words = [kind, a.len() as i32].into_iter().chain(a.iter().copied());
-        words.chain(b.iter().copied()).fold(0xcbf2_9ce4_8422_2325, |hash, word| {
-            word.to_le_bytes().iter().fold(hash, |hash: u64, &byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            })
-        })
+        let mut hash = Fnv1a::default();
+        words.chain(b.iter().copied()).for_each(|word: i32| hash.bytes(&word.to_le_bytes()));
+        hash.value()
     }
 }
 
@@ -105,11 +114,11 @@ impl Shape {
 mod tests {
     use super::*;
 
-    fn grid(dims: &[i32], periods: &[i32], size: usize) -> Option<Shape> {
-        Shape::cartesian(dims.to_vec(), periods.to_vec(), size)
+    fn grid(dims: &[i32], periods: &[i32], size: usize) -> Option<DeclaredTopology> {
+        DeclaredTopology::cartesian(dims.to_vec(), periods.to_vec(), size)
     }
 
-    fn neighbours(shape: &Shape, vertex: usize) -> Vec<u32> {
+    fn neighbours(shape: &DeclaredTopology, vertex: usize) -> Vec<u32> {
         let mut found: Vec<u32> = shape.edges(vertex).iter().map(|e| e.0).collect();
         found.sort_unstable();
         found
@@ -132,7 +141,7 @@ mod tests {
         let shape = grid(&[3, 1, 4], &[1, 1, 0], 12).unwrap();
         assert_eq!(shape.grid(), TaskGrid::new(&[3, 4], &[true, false]));
         assert_eq!(grid(&[1], &[0], 12).unwrap().grid(), None);
-        assert_eq!(Shape::graph(vec![1, 2], vec![1, 0], 3).unwrap().grid(), None);
+        assert_eq!(DeclaredTopology::graph(vec![1, 2], vec![1, 0], 3).unwrap().grid(), None);
     }
 
     #[test]
@@ -155,7 +164,9 @@ mod tests {
         assert_eq!(grid(&[-2, -2], &[0, 0], 5), None);
         assert_eq!(grid(&[], &[], 5), None);
         assert_eq!(grid(&[i32::MAX, i32::MAX, i32::MAX], &[0; 3], 5), None);
-        let graph = |index: &[i32], edges: &[i32]| Shape::graph(index.to_vec(), edges.to_vec(), 3);
+        let graph = |index: &[i32], edges: &[i32]| {
+            DeclaredTopology::graph(index.to_vec(), edges.to_vec(), 3)
+        };
         assert!(graph(&[1, 2], &[1, 0]).is_some());
         assert_eq!(graph(&[1, 2], &[1, 2]), None, "an edge to no vertex");
         assert_eq!(graph(&[1, 0], &[1]), None, "not ascending");
@@ -166,12 +177,12 @@ mod tests {
 
     #[test]
     fn graphs_keep_their_edges_and_have_their_own_number() {
-        let a = Shape::graph(vec![2, 2, 3], vec![1, 2, 0], 3).unwrap();
+        let a = DeclaredTopology::graph(vec![2, 2, 3], vec![1, 2, 0], 3).unwrap();
         assert_eq!(
             (a.edges(0), a.edges(1), a.edges(2)),
             (vec![(1, 1), (2, 1)], vec![], vec![(0, 1)])
         );
-        let b = Shape::graph(vec![2, 2, 3], vec![2, 1, 0], 3).unwrap();
+        let b = DeclaredTopology::graph(vec![2, 2, 3], vec![2, 1, 0], 3).unwrap();
         assert_ne!(a.hash(), b.hash());
         assert_ne!(grid(&[2], &[3], 2).unwrap().hash(), grid(&[3], &[2], 3).unwrap().hash());
     }

@@ -1,19 +1,18 @@
-//! Every case that rank 0 can meet when it decides what a launch does, as a table: `plan_cases.txt`.
+//! Every case that rank 0 can meet when it decides what a launch does, as a table: `policy_cases.txt`.
 //!
 //! The whole cross product of what is known is generated. Where a value makes no difference, it is a `*` in
 //! the table, and values that make the same difference share a line.
 
 use super::*;
-use crate::sys::message::captured;
-use rw::decide::Decision;
-use rw::matrix::{CommMatrix, SparseMatrix, Traffic};
-use rw::options::{Names, Spill};
-use rw::store::{Finding, Launch, Past, Record, Store, Unfinished, Verdict};
-use std::collections::BTreeMap;
+use crate::base::error::{Error, ErrorKind};
+use crate::decide::Decision;
+use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+use crate::options::{Names, Settings, Spill};
+use crate::store::{Finding, Past, Record, Store, Unfinished, Verdict};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/job/plan_cases.txt");
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/launch/policy_cases.txt");
 const TASKS: usize = 4;
 
 /// What is different between cases, and its values.
@@ -22,7 +21,7 @@ type Dimension = (&'static str, &'static [&'static str]);
 const NO_YES: &[&str] = &["no", "yes"];
 const LISTS: &[&str] = &["none", "allow", "deny", "both"];
 
-const PLAN: [Dimension; 8] = [
+const POLICY: [Dimension; 8] = [
     ("overtaken", NO_YES),
     ("complete", NO_YES),
     ("mode", &["auto", "record", "reorder", "shuffle", "off"]),
@@ -146,9 +145,8 @@ impl World {
     fn fill(&self, stored: &str, verdict: &str) {
         let Some(store) = self.store(stored, verdict) else { return };
         std::fs::create_dir_all(store.directory()).unwrap();
-        let (known, name) =
-            crate::job::past::Program::new(&Settings::default(), &self.exe(verdict), &[], "");
-        let key = format!("{name}-n{TASKS}");
+        let program = self.program(verdict);
+        let key = program.key(&Settings::default(), TASKS);
         let keep = |finding| {
             let verdict = Verdict {
                 program: "app".into(),
@@ -160,7 +158,7 @@ impl World {
                 finding,
                 reason: "its output was different".into(),
             };
-            store.keep_verdict(&known.identity, &verdict).unwrap();
+            store.keep_verdict(&program.identity, &verdict).unwrap();
         };
         match verdict {
             "safe" => keep(Finding::Safe),
@@ -171,10 +169,10 @@ impl World {
                 keep(Finding::Differs);
                 keep(Finding::MixesRanks);
             }
-            "damaged" => std::fs::write(store.verdict_path(&known.identity), "damaged").unwrap(),
+            "damaged" => std::fs::write(store.verdict_path(&program.identity), "damaged").unwrap(),
             "newer version" => {
                 keep(Finding::Differs);
-                newer(&store.verdict_path(&known.identity));
+                newer(&store.verdict_path(&program.identity));
             }
             _ => {}
         }
@@ -216,12 +214,28 @@ impl World {
     }
 
     fn identity(&self) -> String {
-        crate::job::past::Program::new(&Settings::default(), &self.exe, &[], "").1
+        self.program("none").identity
     }
 
-    fn keeper(&self, settings: &Settings, stored: &str, verdict: &str) -> Keeper {
-        let program = (self.exe(verdict), vec!["./app".to_string()]);
-        Keeper::of(settings, TASKS, "Some MPI 1.0", program, self.store(stored, verdict))
+    fn program(&self, verdict: &str) -> Program {
+        Program::new(&self.exe(verdict), vec!["./app".to_string()], "Some MPI 1.0")
+    }
+
+    fn known(
+        &self,
+        settings: &Settings,
+        (stored, verdict): (&str, &str),
+        processes: Processes,
+        overtaken_by: Option<&str>,
+    ) -> Known {
+        let none = || Error::new(ErrorKind::Usage, "there is no place for the store");
+        let store = self.store(stored, verdict).ok_or_else(none);
+        let program = self.program(verdict);
+        Known::read(settings, program, store, TASKS, processes, overtaken_by)
+    }
+
+    fn lines(&self, messages: impl IntoIterator<Item = Message>) -> Vec<String> {
+        messages.into_iter().map(|message| self.plain(&message.to_string())).collect()
     }
 }
 
@@ -234,20 +248,8 @@ fn newer(path: &Path) {
 
 fn record(key: &str, tasks: usize, history: Vec<Past>) -> Record {
     let entries = [(0, 1, Traffic { bytes: 10, messages: 1 })];
-    Record {
-        key: key.into(),
-        program: "app".into(),
-        command: vec!["app".into()],
-        mpi: "Some MPI 1.0".into(),
-        recorded_at: 1,
-        matrix: CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)),
-        launch: Launch::default(),
-        baseline: None,
-        unfinished: None,
-        identity: String::new(),
-        history,
-        constructed: Vec::new(),
-    }
+    let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries));
+    Record { history, ..Record::of_matrix(key, matrix) }
 }
 
 fn settings(mode: &str, lists: &str, stored: &str) -> Settings {
@@ -265,65 +267,53 @@ fn settings(mode: &str, lists: &str, stored: &str) -> Settings {
     settings
 }
 
-fn plan_rows(world: &World, messages: &mut Messages) -> Vec<String> {
-    // What is said of the record in place depends on nothing else, and is in a table of its own.
-    let before = said_of_records(world);
-    rows(&PLAN, &mut Vec::new(), &mut |case| {
+fn policy_rows(world: &World, messages: &mut Messages) -> Vec<String> {
+    rows(&POLICY, &mut Vec::new(), &mut |case| {
         let [overtaken, complete, mode, spawned, one_program, stored, lists, verdict] = *case
         else {
             unreachable!()
         };
         let settings = settings(mode, lists, stored);
-        let alike = Alike {
+        let processes = Processes {
             complete: complete == "yes",
             one_program: one_program == "yes",
             spawned: spawned == "yes",
         };
         let tool = (overtaken == "yes").then_some("/opt/libtool.so");
-        let keeper = world.keeper(&settings, stored, verdict);
-        let ((plan, keeper), lines) =
-            captured::of(|| decided(&settings, TASKS, alike, tool, keeper));
-        let lines: Vec<String> = lines.iter().map(|line| world.plain(line)).collect();
-        let rest = lines.strip_prefix(before[stored].as_slice()).unwrap();
-        let moved = if plan.process_of_task.is_empty() { "" } else { ", ranks drawn" };
+        let known = world.known(&settings, (stored, verdict), processes, tool);
+        let policy = Policy::of(&known.facts);
+        let instructions = Instructions::of(&policy, &settings, TASKS);
+        let lines = world.lines(policy.messages());
+        let moved = if instructions.process_of_task.is_empty() { "" } else { ", ranks drawn" };
         format!(
             "{:?}{moved}, constructors {:?}, asked {:?} | {} | {}",
-            plan.mode,
-            plan.constructors,
-            plan.asked,
-            keeper.decision,
-            messages.numbers(rest)
+            instructions.action,
+            instructions.constructors,
+            instructions.requested,
+            policy.sentence(),
+            messages.numbers(&lines)
         )
     })
 }
 
-fn said_of_records(world: &World) -> BTreeMap<&'static str, Vec<String>> {
-    let said = STORED.iter().map(|stored| {
-        let settings = settings("record", "none", stored);
-        let mut keeper = world.keeper(&settings, stored, "none");
-        let (_, lines) = captured::of(|| keeper.load(TASKS, &settings.spill));
-        (*stored, lines.iter().map(|line| world.plain(line)).collect())
-    });
-    said.collect()
-}
-
 fn record_rows(world: &World, messages: &mut Messages) -> Vec<String> {
-    let said = said_of_records(world);
-    let dimensions = [("stored", STORED)];
-    rows(&dimensions, &mut Vec::new(), &mut |case| {
+    rows(&[("stored", STORED)], &mut Vec::new(), &mut |case| {
         let settings = settings("record", "none", case[0]);
-        let mut keeper = world.keeper(&settings, case[0], "none");
-        let (usable, _) = captured::of(|| keeper.load(TASKS, &settings.spill));
-        let alike = Alike { complete: false, one_program: false, spawned: false };
-        let (late, lines) = captured::of(|| {
-            let keeper = world.keeper(&settings, case[0], "none");
-            super::late(decided(&settings, TASKS, alike, None, keeper).1)
-        });
-        let lines: Vec<String> = lines.iter().map(|line| world.plain(line)).collect();
-        assert_eq!(lines, said[case[0]]);
-        assert_eq!(late.stores(), keeper.stores());
-        let usable = if usable { "usable" } else { "not usable" };
-        format!("{usable} | {} | {} | {}", keeper.stores(), late.decision, messages.numbers(&lines))
+        let processes = Processes { complete: false, one_program: false, spawned: false };
+        let mut known = world.known(&settings, (case[0], "none"), processes, None);
+        let usable = if known.record.is_some() { "usable" } else { "not usable" };
+        let storage = match &known.storage {
+            Storage::Store(_) => "stored",
+            Storage::Waits(..) => "waits on the node",
+            Storage::Nowhere => "not stored",
+        };
+        let policy = Policy::of(&known.facts);
+        assert_eq!(policy.messages(), []);
+        let lines = world.lines(known.message.take());
+        let mut recorder = LaunchRecorder::new(known, &policy, &settings);
+        recorder.started_unseen();
+        let decision = recorder.order(&[], None).decision;
+        format!("{usable} | {storage} | {decision} | {}", messages.numbers(&lines))
     })
 }
 
@@ -339,7 +329,7 @@ fn history(name: &str, work: u32) -> Vec<Past> {
     };
     let nodes: &[u32] = if name == "slower elsewhere" { &[0, 0, 0, 0] } else { &[0, 0, 1, 1] };
     let names: Vec<String> = (0..2).map(|node| format!("node{node}")).collect();
-    let places = rw::store::places_of(nodes, &names);
+    let places = crate::store::places_of(nodes, &names);
     let all = given.iter().map(|s| (false, *s)).chain(reordered.iter().map(|s| (true, *s)));
     all.zip(1..)
         .map(|((reordered, wall_seconds), at)| Past {
@@ -360,16 +350,21 @@ fn settle_rows(world: &World, messages: &mut Messages) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path());
         let command = vec!["./app".to_string()];
-        let work = rw::store::work_of(&command, "Some MPI 1.0");
+        let work = crate::store::work_of(&command, "Some MPI 1.0");
         let key = format!("{}-n{TASKS}", world.identity());
         store.save(&record(&key, TASKS, history(past, work))).unwrap();
         let mut settings = settings(mode, lists, "");
         settings.verbose = verbose.parse().unwrap();
         settings.topology = Some("tree:2:2".into());
-        let program = (world.exe.clone(), command);
-        let mut keeper = Keeper::of(&settings, TASKS, "Some MPI 1.0", program, Some(store));
-        assert!(keeper.load(TASKS, &settings.spill));
-        keeper.question(&settings, None).unwrap().unwrap();
+        let program = Program::new(&world.exe, command, "Some MPI 1.0");
+        let processes = Processes { complete: true, one_program: true, spawned: false };
+        let mut known = Known::read(&settings, program, Ok(store), TASKS, processes, None);
+        assert_eq!(known.message.take(), None);
+        // Here an order was found, whatever the policy says.
+        let mut policy = Policy::of(&known.facts);
+        policy.action = Action::Reorder;
+        let mut recorder = LaunchRecorder::new(known, &policy, &settings);
+        recorder.problem(None).unwrap().unwrap();
         let changed = changed == "yes";
         let decision = Decision {
             process_of_task: if changed { vec![0, 2, 1, 3] } else { vec![0, 1, 2, 3] },
@@ -379,11 +374,11 @@ fn settle_rows(world: &World, messages: &mut Messages) -> Vec<String> {
             reason: "REASON".into(),
             cut: false,
         };
-        let (order, lines) = captured::of(|| keeper.settle(decision));
-        let lines: Vec<String> = lines.iter().map(|line| world.plain(line)).collect();
-        let order = if order.is_empty() { "left" } else { "reordered" };
-        let predicted = keeper.predicted();
-        format!("{order} | {} | {predicted:?} | {}", keeper.decision, messages.numbers(&lines))
+        let settled = recorder.settle(decision);
+        let order = if settled.process_of_task.is_empty() { "left" } else { "reordered" };
+        let lines = world.lines(settled.messages);
+        let (decision, predicted) = (recorder.order(&[], None).decision, recorder.predicted());
+        format!("{order} | {decision} | {predicted:?} | {}", messages.numbers(&lines))
     })
 }
 
@@ -399,8 +394,8 @@ fn table() -> String {
     let rows = record_rows(&world, &mut messages);
     let results = "matrix | record of this launch | decision if the start was not seen | messages";
     section("The record in place", &[("stored", STORED)], results, rows);
-    let rows = plan_rows(&world, &mut messages);
-    section("What the launch does", &PLAN, "mode | decision | further messages", rows);
+    let rows = policy_rows(&world, &mut messages);
+    section("What the launch does", &POLICY, "mode | decision | further messages", rows);
     let rows = settle_rows(&world, &mut messages);
     let results = "ranks | decision | predicted | messages";
     section("An order that was found", &SETTLE, results, rows);

@@ -1,0 +1,87 @@
+//! The permutations that constructors of topologies gave in this launch, by what was asked.
+//!
+//! What is measured is the traffic of tasks. A topology that is made again, in this launch or the next one,
+//! wants that of its vertices: of the tasks that had them when it was measured. Each permutation is kept by
+//! the process that found it; the newest go with its rows to rank 0, and into the record.
+//!
+//! Limits: the newest [`MOST`] of a process; traffic of topologies of one question with different
+//! permutations is taken for that of the last.
+
+use crate::store::Constructed;
+
+/// Permutations that a process keeps.
+const MOST: usize = 4;
+/// In a record there are so many vertices for each task at most.
+const PER_TASK: usize = 8;
+
+/// The permutations that a process found.
+#[derive(Debug, Default)]
+pub struct ConstructedOrders {
+    newest_first: Vec<Constructed>,
+}
+
+impl ConstructedOrders {
+    /// None yet.
+    pub const fn new() -> Self {
+        ConstructedOrders { newest_first: Vec::new() }
+    }
+
+    /// Keeps an answer in place of an earlier one to the same question; `None`: all are where they were.
+    pub fn keep(&mut self, question: u64, task_of_vertex: Option<Vec<u32>>) {
+        self.newest_first.retain(|one| one.question != question);
+        if let Some(task_of_vertex) = task_of_vertex {
+            self.newest_first.truncate(MOST - 1);
+            self.newest_first.insert(0, Constructed { question, task_of_vertex });
+        }
+    }
+
+    /// The latest answer to a question in this launch.
+    pub fn answer(&self, question: u64) -> Option<Constructed> {
+        self.newest_first.iter().find(|one| one.question == question).cloned()
+    }
+
+    /// All that are kept, the newest first; they are not kept any longer.
+    pub fn take(&mut self) -> Vec<Constructed> {
+        std::mem::take(&mut self.newest_first)
+    }
+}
+
+/// Adds what a process kept to what others kept, as far as a record of so many tasks is to have it; what
+/// cannot be right is left out.
+pub fn add(all: &mut Vec<Constructed>, more: Vec<Constructed>, tasks: usize) {
+    for one in more {
+        let vertices: usize = all.iter().map(|c| c.task_of_vertex.len()).sum();
+        if one.is_sound(tasks) && vertices + one.task_of_vertex.len() <= PER_TASK * tasks {
+            all.push(one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_answers_stay() {
+        let mut orders = ConstructedOrders::new();
+        for question in 0..6 {
+            orders.keep(question, Some(vec![question as u32, 9]));
+        }
+        orders.keep(4, Some(vec![1, 0]));
+        orders.keep(5, None);
+        assert_eq!(orders.answer(4).map(|one| one.task_of_vertex), Some(vec![1, 0]));
+        assert_eq!(orders.answer(5), None);
+        assert_eq!(orders.take().iter().map(|one| one.question).collect::<Vec<_>>(), [4, 3, 2]);
+        assert_eq!(orders.answer(4), None);
+    }
+
+    #[test]
+    fn a_record_gets_a_bounded_number_of_sound_ones() {
+        let of = |tasks: &[u32]| Constructed { question: 1, task_of_vertex: tasks.to_vec() };
+        let mut all = Vec::new();
+        add(&mut all, vec![of(&[1, 0]), of(&[0, 2]), of(&[1, 1]), of(&[])], 2);
+        assert_eq!(all, [of(&[1, 0])]);
+        add(&mut all, vec![of(&[0, 1]); 20], 2);
+        assert_eq!(all.len(), PER_TASK);
+    }
+}

@@ -1,0 +1,121 @@
+//! What rank 0 tells all processes at the start.
+
+use super::Policy;
+use crate::options::{Collectives, Settings};
+use crate::store::{LaunchMode, spill};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What all processes do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Record in the launcher's order.
+    Record,
+    /// Find the places, look for a permutation, record.
+    Reorder,
+    /// Record in a random order.
+    Shuffle,
+}
+
+impl Action {
+    /// What records say of it.
+    pub fn launch_mode(self) -> LaunchMode {
+        match self {
+            Action::Reorder => LaunchMode::Reorder,
+            Action::Shuffle => LaunchMode::Shuffle,
+            Action::Record | Action::Off => LaunchMode::Record,
+        }
+    }
+}
+
+/// What a communicator gets whose maker allows new ranks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NewRanks {
+    /// The ranks that the MPI library gives.
+    #[default]
+    Plain,
+    /// Other ranks where these bring processes that talk closer together.
+    Map,
+    /// Random ranks, for safety tests.
+    Shuffle,
+}
+
+/// What rank 0 tells everybody.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Instructions {
+    /// What everybody does.
+    pub action: Action,
+    /// The ranks that constructors of topologies give.
+    pub constructors: NewRanks,
+    /// The ranks that the functions of rankweave.h give.
+    pub requested: NewRanks,
+    /// Collectives as their meaning instead of a model of the algorithms.
+    pub logical: bool,
+    /// Process of each task; empty while every task is on its own launcher rank.
+    pub process_of_task: Vec<u32>,
+    /// What spill files say of this job.
+    pub job: spill::Job,
+    /// How often the matrix so far goes into the store.
+    pub flush: Option<Duration>,
+}
+
+impl Instructions {
+    /// To do what the policy says. The job is still to be described.
+    pub fn of(policy: &Policy, settings: &Settings, tasks: usize) -> Self {
+        Instructions {
+            action: policy.action,
+            constructors: policy.constructors,
+            requested: policy.requested,
+            logical: settings.collectives == Collectives::Logical,
+            process_of_task: match policy.action {
+                Action::Shuffle => super::random_permutation(tasks, settings.seed, &settings.fix),
+                Action::Off | Action::Record | Action::Reorder => Vec::new(),
+            },
+            job: spill::Job::default(),
+            flush: settings.flush,
+        }
+    }
+
+    /// How collectives are expanded.
+    pub fn collectives(&self) -> Collectives {
+        if self.logical { Collectives::Logical } else { Collectives::Model }
+    }
+
+    /// The task on each of `size` processes.
+    pub fn task_of_process(&self, size: usize) -> Vec<usize> {
+        let mut tasks: Vec<usize> = (0..size).collect();
+        for (task, &process) in self.process_of_task.iter().enumerate() {
+            if let Some(slot) = tasks.get_mut(process as usize) {
+                *slot = task;
+            }
+        }
+        tasks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_processes_are_the_inverse_of_processes_of_tasks() {
+        let mut instructions = Instructions::default();
+        assert_eq!(instructions.task_of_process(3), [0, 1, 2]);
+        instructions.process_of_task = vec![2, 0, 1];
+        assert_eq!(instructions.task_of_process(3), [1, 2, 0]);
+        instructions.process_of_task = vec![9, 0, 1];
+        assert_eq!(instructions.task_of_process(3), [1, 2, 2], "out of range");
+    }
+
+    #[test]
+    fn collectives_follow_the_settings() {
+        for collectives in [Collectives::Logical, Collectives::Model] {
+            let logical = collectives == Collectives::Logical;
+            let instructions = Instructions { logical, ..Instructions::default() };
+            assert_eq!(instructions.collectives(), collectives);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a launch does, and why: the reasoning of rank 0, without MPI.
+//!
+//! The steps in the order in which rank 0 takes them:
+//!
+//! 1. [`Facts`] says what is known at the start: the settings, the program, what its processes have in
+//!    common, and what is stored about it. [`Known::read`] reads the stored things.
+//! 2. [`Policy`] follows from the facts alone: what the launch does with its ranks, and the reason.
+//! 3. [`MappingProblem`] is what is asked where a permutation is looked for. The preloaded library
+//!    solves it, because other processes may help.
+//! 4. [`LaunchRecorder`] keeps what was decided, and makes a record of it and of what was measured.
+//!
+//! [`constructor`] solves the problems that constructors of topologies ask inside a launch.
+//!
+//! Nothing here prints: what the user has to know is a [`Message`], which the caller prints.
+
+pub mod constructed_orders;
+pub mod constructor;
+mod declared_topology;
+mod facts;
+mod instructions;
+mod message;
+mod policy;
+#[cfg(test)]
+mod policy_cases;
+mod problem;
+mod program;
+mod program_history;
+mod recorder;
+mod shuffle;
+mod storage;
+mod user_topology;
+
+pub use declared_topology::DeclaredTopology;
+pub use facts::{Check, Facts, Known, Processes, UserList};
+pub use instructions::{Action, Instructions, NewRanks};
+pub use message::Message;
+pub use policy::{Policy, Reason};
+pub use problem::{KeptOrders, MappingProblem};
+pub use program::Program;
+pub use program_history::ProgramHistory;
+pub use recorder::{LaunchEnd, LaunchRecorder, Settled};
+pub use shuffle::random_permutation;
+pub use storage::Storage;
+pub use user_topology::UserTopology;

@@ -1,0 +1,377 @@
+//! May ranks move in this launch? A function from the facts to an answer with its reason.
+//!
+//! A launch can change ranks in three places: those of MPI_COMM_WORLD ([`Policy::action`]), those that
+//! constructors of topologies give ([`Policy::constructors`]), and those that the program asks this
+//! library for by the functions of rankweave.h ([`Policy::requested`]).
+
+use super::facts::{Check, Facts, UserList};
+use super::{Action, Message, NewRanks};
+use crate::base::error::Error;
+use crate::options::Mode;
+use crate::store::Verdict;
+
+/// What a launch does with ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// What it does with those of MPI_COMM_WORLD.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Those that constructors of topologies give.
+    pub constructors: NewRanks,
+    /// Those that the functions of rankweave.h give.
+    pub requested: NewRanks,
+    /// A launch found that the program mixes the ranks of topologies with others, so that constructors
+    /// keep them.
+    pub mixes_ranks: Option<Verdict>,
+    /// Seed of random permutations.
+    seed: u64,
+    /// Key of the record, and the name by which a user allows the program.
+    key: String,
+    name: String,
+}
+
+/// Why the ranks of MPI_COMM_WORLD stay or move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The library is switched off.
+    SwitchedOff,
+    /// The user wants a record in the launcher's order.
+    OnlyRecords,
+    /// There is no usable matrix to find a permutation by; the user asked for one (`--mode reorder`).
+    NoMatrix {
+        /// Whether the user asked for a permutation.
+        asked: bool,
+    },
+    /// There is no store to find a matrix in, and that was said.
+    NoStore,
+    /// There is a matrix to find a permutation by.
+    HasMatrix,
+    /// The user wants a random permutation.
+    Shuffles,
+    /// Another tool, in this file, takes calls before they get to this library.
+    Overtaken(String),
+    /// Not all calls of the program get to this library.
+    CallsUnseen,
+    /// Another MPI program started the processes.
+    Spawned,
+    /// The processes run different programs.
+    DifferentPrograms,
+    /// The user denied it by this pattern.
+    Denied(String),
+    /// `rankweave check` found that permuted ranks change its results.
+    CheckDiffers(Verdict),
+    /// The verdict of the check cannot be read.
+    CheckUnreadable(Error),
+}
+
+impl Policy {
+    /// What follows from the facts.
+    pub fn of(facts: &Facts) -> Policy {
+        let (action, reason) = world(facts);
+        let mixes_ranks = match &facts.check {
+            Check::MixesRanks(verdict) if may_map(facts) => Some(verdict.clone()),
+            _ => None,
+        };
+        let requested = requested(facts, &reason);
+        let constructors = match (&mixes_ranks, facts.mode) {
+            (None, Mode::Auto | Mode::Reorder | Mode::Shuffle) => requested,
+            _ => NewRanks::Plain,
+        };
+        let (key, name) = (facts.key.clone(), facts.name.clone());
+        Policy { action, reason, constructors, requested, mixes_ranks, seed: facts.seed, key, name }
+    }
+
+    /// The sentence for the record; empty if there was nothing to decide, or it is decided later.
+    pub fn sentence(&self) -> String {
+        let why = match &self.reason {
+            Reason::SwitchedOff
+            | Reason::OnlyRecords
+            | Reason::NoMatrix { .. }
+            | Reason::NoStore
+            | Reason::HasMatrix => return String::new(),
+            Reason::Shuffles => return format!("shuffled with seed {}", self.seed),
+            Reason::Overtaken(_) => "another tool takes calls before",
+            Reason::CallsUnseen => "not all MPI calls are seen",
+            Reason::Spawned => "started by another MPI program",
+            Reason::DifferentPrograms => "the processes run different programs",
+            Reason::Denied(pattern) => {
+                return format!("left alone: the program is in the list of --deny ('{pattern}')");
+            }
+            Reason::CheckDiffers(_) => "'rankweave check' found a difference",
+            Reason::CheckUnreadable(_) => "the verdict of the check cannot be read",
+        };
+        format!("left alone: {why}")
+    }
+
+    /// What the user has to know, in the order in which it is said.
+    pub fn messages(&self) -> Vec<Message> {
+        let mixes_ranks = self.mixes_ranks.as_ref().map(|verdict| self.about_mixed_ranks(verdict));
+        mixes_ranks.into_iter().chain(self.about_the_world()).collect()
+    }
+
+    fn about_mixed_ranks(&self, verdict: &Verdict) -> Message {
+        Message::new(format!(
+            "constructors of topologies keep the ranks as they are: in an earlier launch with {} tasks, \
+             {}",
+            verdict.tasks, verdict.reason
+        ))
+        .advice(format!(
+            "'rankweave check' once it is mended, --allow {} or --mode reorder to give new ranks all the \
+             same",
+            self.name
+        ))
+    }
+
+    fn about_the_world(&self) -> Option<Message> {
+        Some(match &self.reason {
+            Reason::SwitchedOff
+            | Reason::OnlyRecords
+            | Reason::NoMatrix { asked: false }
+            | Reason::NoStore
+            | Reason::HasMatrix
+            | Reason::Shuffles
+            | Reason::Spawned
+            | Reason::Denied(_) => return None,
+            Reason::NoMatrix { asked: true } => {
+                Message::new(format!("nothing to reorder by is stored for {}", self.key))
+                    .meaning("this launch records")
+            }
+            Reason::Overtaken(tool) => Message::new(format!(
+                "{tool} takes MPI calls before they get here and hands them past this library: they are \
+                 not recorded, and the ranks are left alone"
+            ))
+            .advice(
+                "start the job with `rankweave run`, or this library as the first in LD_PRELOAD",
+            ),
+            Reason::CallsUnseen => Message::new(
+                "the program loads its MPI library by itself and some of its calls pass by unseen",
+            )
+            .meaning("its ranks are left alone")
+            .advice("start the job with `rankweave run`"),
+            Reason::DifferentPrograms => Message::new(
+                "the processes of this job run different programs or have different arguments, so that \
+                 none can take over another's task",
+            )
+            .meaning("the ranks are left alone"),
+            Reason::CheckUnreadable(error) => {
+                Message::new(error.to_string()).meaning("the ranks are left alone")
+            }
+            Reason::CheckDiffers(verdict) => Message::new(format!(
+                "the ranks are left alone: 'rankweave check' found that this program minds other ranks \
+                 ({} tasks: {})",
+                verdict.tasks, verdict.reason
+            ))
+            .advice(format!(
+                "'rankweave check' again once it is mended, --allow {} or --mode reorder to reorder it \
+                 all the same",
+                self.name
+            )),
+        })
+    }
+}
+
+/// What happens to MPI_COMM_WORLD.
+fn world(facts: &Facts) -> (Action, Reason) {
+    if let Some(tool) = &facts.overtaken_by {
+        return (Action::Record, Reason::Overtaken(tool.clone()));
+    }
+    let would_move = match facts.mode {
+        Mode::Shuffle => true,
+        Mode::Record => false,
+        Mode::Auto | Mode::Reorder | Mode::Off => facts.has_matrix,
+    };
+    let asks = matches!(facts.mode, Mode::Auto | Mode::Reorder);
+    let obstacle = would_move.then(|| obstacle(facts)).flatten();
+    let objection = || asks.then(|| objection(facts)).flatten();
+    if let Some(reason) = obstacle.or_else(objection) {
+        return (Action::Record, reason);
+    }
+    match facts.mode {
+        Mode::Off => (Action::Off, Reason::SwitchedOff),
+        Mode::Record => (Action::Record, Reason::OnlyRecords),
+        Mode::Shuffle => (Action::Shuffle, Reason::Shuffles),
+        Mode::Auto | Mode::Reorder if facts.has_matrix => (Action::Reorder, Reason::HasMatrix),
+        Mode::Reorder if !facts.has_store => (Action::Record, Reason::NoStore),
+        mode => (Action::Record, Reason::NoMatrix { asked: mode == Mode::Reorder }),
+    }
+}
+
+/// What makes it impossible for processes to change places.
+fn obstacle(facts: &Facts) -> Option<Reason> {
+    let processes = facts.processes;
+    if !processes.complete {
+        Some(Reason::CallsUnseen)
+    } else if processes.spawned {
+        // Nobody asked for these to be moved, and the parent knows them by their ranks.
+        Some(Reason::Spawned)
+    } else if !processes.one_program {
+        Some(Reason::DifferentPrograms)
+    } else {
+        None
+    }
+}
+
+/// What speaks against other ranks of this program, whatever the matrix says.
+fn objection(facts: &Facts) -> Option<Reason> {
+    match (&facts.listed, &facts.check) {
+        (UserList::Allowed, _) => None,
+        (UserList::Denied(pattern), _) => Some(Reason::Denied(pattern.clone())),
+        (_, Check::Differs(verdict)) => Some(Reason::CheckDiffers(verdict.clone())),
+        (_, Check::Unreadable(error)) => Some(Reason::CheckUnreadable(error.clone())),
+        (_, Check::NoObjection | Check::MixesRanks(_)) => None,
+    }
+}
+
+/// Whether communicators other than MPI_COMM_WORLD may get new ranks at all: the program asks for these
+/// itself, whatever is known of the rest.
+fn may_map(facts: &Facts) -> bool {
+    facts.overtaken_by.is_none() && facts.processes.complete
+}
+
+/// The ranks that a program gets which asks this library for them.
+fn requested(facts: &Facts, reason: &Reason) -> NewRanks {
+    let denied = matches!(facts.listed, UserList::Denied(_));
+    let objection =
+        matches!(reason, Reason::Denied(_) | Reason::CheckDiffers(_) | Reason::CheckUnreadable(_));
+    match facts.mode {
+        _ if objection || !may_map(facts) => NewRanks::Plain,
+        Mode::Auto | Mode::Reorder => NewRanks::Map,
+        Mode::Record if !denied => NewRanks::Map,
+        Mode::Shuffle => NewRanks::Shuffle,
+        Mode::Record | Mode::Off => NewRanks::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::error::ErrorKind;
+    use crate::launch::Processes;
+    use crate::store::Finding;
+
+    /// A launch that reorders.
+    fn facts() -> Facts {
+        Facts {
+            mode: Mode::Auto,
+            seed: 7,
+            listed: UserList::Neither,
+            overtaken_by: None,
+            processes: Processes { complete: true, one_program: true, spawned: false },
+            has_store: true,
+            has_matrix: true,
+            check: Check::NoObjection,
+            key: "app-n4".into(),
+            name: "app".into(),
+        }
+    }
+
+    fn verdict(finding: Finding) -> Verdict {
+        Verdict {
+            program: "app".into(),
+            launch: Vec::new(),
+            tasks: 4,
+            checked_at: 1,
+            seeds: Vec::new(),
+            finding,
+            reason: "its output was different".into(),
+        }
+    }
+
+    /// The reason for what happens after a change of the facts, and the policy.
+    fn after(change: impl FnOnce(&mut Facts)) -> Policy {
+        let mut facts = facts();
+        change(&mut facts);
+        Policy::of(&facts)
+    }
+
+    #[test]
+    fn a_stored_matrix_has_ranks_reordered() {
+        let policy = after(|_| {});
+        assert_eq!((policy.action, &policy.reason), (Action::Reorder, &Reason::HasMatrix));
+        assert_eq!((policy.constructors, policy.requested), (NewRanks::Map, NewRanks::Map));
+        assert_eq!((policy.sentence(), policy.messages()), (String::new(), vec![]));
+    }
+
+    #[test]
+    fn without_a_matrix_a_launch_records() {
+        for (mode, has_store, reason, said) in [
+            (Mode::Auto, true, Reason::NoMatrix { asked: false }, 0),
+            (Mode::Auto, false, Reason::NoMatrix { asked: false }, 0),
+            (Mode::Reorder, true, Reason::NoMatrix { asked: true }, 1),
+            (Mode::Reorder, false, Reason::NoStore, 0),
+        ] {
+            let policy = after(|f| (f.mode, f.has_store, f.has_matrix) = (mode, has_store, false));
+            assert_eq!((policy.action, &policy.reason), (Action::Record, &reason));
+            assert_eq!(policy.messages().len(), said);
+            assert_eq!(policy.constructors, NewRanks::Map, "the program itself asks for these");
+        }
+    }
+
+    #[test]
+    fn the_modes_that_are_asked_for() {
+        let policy = after(|f| f.mode = Mode::Record);
+        assert_eq!((policy.action, &policy.reason), (Action::Record, &Reason::OnlyRecords));
+        assert_eq!((policy.constructors, policy.requested), (NewRanks::Plain, NewRanks::Map));
+        let policy = after(|f| f.mode = Mode::Shuffle);
+        assert_eq!((policy.action, &policy.reason), (Action::Shuffle, &Reason::Shuffles));
+        assert_eq!(policy.sentence(), "shuffled with seed 7");
+        let policy = after(|f| f.mode = Mode::Off);
+        assert_eq!((policy.action, &policy.reason), (Action::Off, &Reason::SwitchedOff));
+        assert_eq!((policy.constructors, policy.requested), (NewRanks::Plain, NewRanks::Plain));
+    }
+
+    #[test]
+    fn processes_that_cannot_change_places_stay() {
+        let tool = "libtool.so";
+        for (policy, reason, topologies) in [
+            (
+                after(|f| f.overtaken_by = Some(tool.into())),
+                Reason::Overtaken(tool.into()),
+                NewRanks::Plain,
+            ),
+            (after(|f| f.processes.complete = false), Reason::CallsUnseen, NewRanks::Plain),
+            (after(|f| f.processes.spawned = true), Reason::Spawned, NewRanks::Map),
+            (after(|f| f.processes.one_program = false), Reason::DifferentPrograms, NewRanks::Map),
+        ] {
+            assert_eq!((policy.action, &policy.reason), (Action::Record, &reason));
+            assert_eq!(policy.constructors, topologies, "{reason:?}");
+            assert!(policy.sentence().starts_with("left alone: "));
+            assert_eq!(policy.messages().len(), usize::from(reason != Reason::Spawned));
+        }
+    }
+
+    #[test]
+    fn objections_to_the_program_count_unless_it_is_allowed() {
+        let unreadable = Error::new(ErrorKind::Format, "damaged");
+        for (check, reason) in [
+            (
+                Check::Differs(verdict(Finding::Differs)),
+                Reason::CheckDiffers(verdict(Finding::Differs)),
+            ),
+            (Check::Unreadable(unreadable.clone()), Reason::CheckUnreadable(unreadable)),
+        ] {
+            let policy = after(|f| f.check = check.clone());
+            assert_eq!((policy.action, &policy.reason), (Action::Record, &reason));
+            assert_eq!((policy.constructors, policy.requested), (NewRanks::Plain, NewRanks::Plain));
+            assert_eq!(policy.messages().len(), 1);
+            let allowed = after(|f| (f.check, f.listed) = (check, UserList::Allowed));
+            assert_eq!(allowed.reason, Reason::HasMatrix);
+        }
+        for mode in [Mode::Auto, Mode::Reorder, Mode::Record] {
+            let denied = after(|f| (f.mode, f.listed) = (mode, UserList::Denied("a*".into())));
+            assert_eq!((denied.constructors, denied.requested), (NewRanks::Plain, NewRanks::Plain));
+            assert_eq!(denied.reason == Reason::Denied("a*".into()), mode != Mode::Record);
+            assert_eq!(denied.messages(), []);
+        }
+    }
+
+    #[test]
+    fn mixed_ranks_speak_against_topologies_only() {
+        let policy = after(|f| f.check = Check::MixesRanks(verdict(Finding::MixesRanks)));
+        assert_eq!((policy.action, &policy.reason), (Action::Reorder, &Reason::HasMatrix));
+        assert_eq!((policy.constructors, policy.requested), (NewRanks::Plain, NewRanks::Map));
+        let said = policy.messages();
+        assert!(said[0].to_string().contains("--allow app"), "{}", said[0]);
+    }
+}

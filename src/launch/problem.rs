@@ -1,0 +1,186 @@
+//! The mapping problem of a launch: what is asked when a permutation of its ranks is looked for.
+//!
+//! What the answer depends on is put into three signatures: the bytes between tasks, the places of the
+//! processes (not the nodes' names, so that another allocation of the same shape counts as the same),
+//! and the options. A launch that asks the same finds the answer in the store.
+
+use super::UserTopology;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::decide::{self, Decision};
+use crate::matrix::CommMatrix;
+use crate::options::Settings;
+use crate::store::{KeptOrder, Placement, Signature, Store};
+use crate::topology::{self, Topology};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From how many tasks on several processes share the search, if nobody says otherwise: below, sharing
+/// it takes longer than it saves.
+const SHARED_FROM: usize = 1024;
+/// How many then search for nodes.
+const SEARCHERS: usize = 4;
+/// Pairs of slots whose distances are part of the signature of a topology.
+const SAMPLES: usize = 1024;
+
+/// Which process is to take over which task?
+pub struct MappingProblem {
+    /// What the tasks send each other.
+    pub matrix: CommMatrix,
+    /// The machine.
+    pub topology: Arc<dyn Topology>,
+    /// Slot of each process.
+    pub slots: Vec<usize>,
+    /// Node of each process.
+    pub nodes: Vec<u32>,
+    /// What the user allows.
+    pub options: decide::Options,
+    /// How many processes search.
+    pub searchers: usize,
+    /// The answers to this problem that are in the store.
+    pub kept: KeptOrders,
+}
+
+/// The answers to one problem that earlier launches kept in the store.
+#[derive(Debug, Clone)]
+pub struct KeptOrders {
+    store: Option<Store>,
+    key: String,
+    question: KeptOrder,
+    limit: Duration,
+}
+
+impl MappingProblem {
+    /// The problem of a matrix on the machine of the settings, else on the one that was discovered.
+    /// Answers are kept in `store` under `key`.
+    ///
+    /// Errors: the machine is not known, or is not one.
+    pub fn new(
+        matrix: CommMatrix,
+        settings: &Settings,
+        placement: Option<&Placement>,
+        store: Option<Store>,
+        key: &str,
+    ) -> Result<MappingProblem> {
+        let tasks = matrix.tasks();
+        let (topology, slots, nodes, places): (Box<dyn Topology>, _, _, _) =
+            match UserTopology::read(settings, tasks) {
+                Some(given) => {
+                    let UserTopology { topology, slots, nodes } = given?;
+                    let places = signature_of_given(settings, topology.as_ref(), &slots);
+                    (topology, slots, nodes, places)
+                }
+                None => {
+                    let placement = placement.ok_or_else(|| {
+                        let what = "the places of the processes could not be found";
+                        Error::new(ErrorKind::Infeasible, what)
+                    })?;
+                    let tree = topology::from_launch(
+                        &placement.node_of_process,
+                        &placement.place_of_process,
+                        &placement.level_costs,
+                    )?;
+                    let nodes = placement.node_of_process.clone();
+                    (Box::new(tree), (0..tasks).collect(), nodes, signature_of_found(placement))
+                }
+            };
+        let options = decide::Options::of(settings);
+        let usual = if tasks >= SHARED_FROM { SEARCHERS } else { 1 };
+        let searchers = settings.searchers.unwrap_or(usual).max(1);
+        let question = KeptOrder {
+            matrix: Signature::new().matrix(&matrix).value(),
+            places,
+            options: signature_of_options(&options, searchers),
+            tasks: tasks as u32,
+            ..KeptOrder::default()
+        };
+        let kept = KeptOrders { store, key: key.into(), question, limit: options.time_limit };
+        let topology = topology.into();
+        Ok(MappingProblem { matrix, topology, slots, nodes, options, searchers, kept })
+    }
+}
+
+impl KeptOrders {
+    /// What an earlier launch decided that asked the same. Whatever is wrong with what it kept, a new
+    /// answer is found and takes its place.
+    pub fn find(&self) -> Option<Decision> {
+        let limit = self.limit.as_millis() as u64;
+        let kept = self.store.as_ref()?.order(&self.key, &self.question, limit).ok()??;
+        Some(Decision {
+            changed: !kept.process_of_task.is_empty(),
+            process_of_task: kept.process_of_task,
+            cost_before: kept.cost_before,
+            cost_after: kept.cost_after,
+            reason: format!("{}, as found in an earlier launch", kept.reason),
+            cut: kept.cut_after.is_some(),
+        })
+    }
+
+    /// Keeps a decision for later launches. If the store refuses it, they find it again themselves.
+    /// `now` is in seconds since 1970-01-01 UTC.
+    pub fn keep(&self, decision: &Decision, now: u64) {
+        let Some(store) = &self.store else { return };
+        let process_of_task = match decision.changed {
+            true => decision.process_of_task.clone(),
+            false => Vec::new(),
+        };
+        let order = KeptOrder {
+            process_of_task,
+            cost_before: decision.cost_before,
+            cost_after: decision.cost_after,
+            reason: decision.reason.clone(),
+            cut_after: decision.cut.then_some(self.limit.as_millis() as u64),
+            found_at: now,
+            ..self.question.clone()
+        };
+        let _ = store.keep_order(&self.key, &order);
+    }
+}
+
+fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
+    Signature::new()
+        .bytes(decide::ENGINE_VERSION.as_bytes())
+        .bytes(env!("CARGO_PKG_VERSION").as_bytes())
+        .word(options.seed)
+        .word(options.min_gain_percent.to_bits())
+        .words(options.fixed.iter().map(|&task| u64::from(task)))
+        .word(searchers as u64)
+        .value()
+}
+
+/// Signature of places that were discovered.
+fn signature_of_found(placement: &Placement) -> u64 {
+    let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
+    let start = Signature::new().words(numbers(&placement.node_of_process));
+    let paths = placement.place_of_process.iter();
+    paths
+        .fold(start, |signature, path| signature.words(numbers(path)))
+        .words(placement.level_costs.iter().copied())
+        .value()
+}
+
+/// Signature of a topology that the user gave: what it is called, the files it comes from, and, should
+/// it come from elsewhere too, some of its distances.
+fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usize]) -> u64 {
+    let specification = settings.topology.as_deref().unwrap_or_default();
+    let mut signature = Signature::new()
+        .bytes(specification.as_bytes())
+        .bytes(topology.name().as_bytes())
+        .words(slots.iter().map(|&slot| slot as u64));
+    let rest = specification.split_once(':').map_or("", |(_, rest)| rest);
+    for part in rest.split(['@', ',', ';']).chain([rest]) {
+        if let Ok(content) = std::fs::read(part) {
+            signature = signature.bytes(&content);
+        }
+    }
+    if slots.is_empty() {
+        return signature.value();
+    }
+    // Pairs that a fixed rule picks, spread over all.
+    let pair = |k: usize| {
+        let mixed = (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let at = |n: u64| slots[(n % slots.len() as u64) as usize];
+        (at(mixed >> 32), at(mixed & 0xffff_ffff))
+    };
+    let distances = (0..SAMPLES).map(pair).map(|(a, b)| topology.distance(a, b));
+    signature.words(distances).value()
+}

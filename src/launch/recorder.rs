@@ -1,0 +1,324 @@
+//! What rank 0 keeps from the start of a launch to its end: what was decided. With what was measured it
+//! becomes the record.
+
+use super::program_history::ProgramHistory;
+use super::{
+    Action, Instructions, Known, MappingProblem, Message, Policy, Program, Storage, UserList,
+    UserTopology,
+};
+use crate::base::error::Result;
+use crate::decide::Decision;
+use crate::decide::mixed_ranks::Tallies;
+use crate::matrix::{Collected, CommMatrix};
+use crate::options::Settings;
+use crate::store::{self, Constructed, Finding, InMpi, Launch, Placement, Record, Verdict, spill};
+use std::time::Duration;
+
+/// What rank 0 knows of this launch, for its record.
+#[derive(Debug)]
+pub struct LaunchRecorder {
+    settings: Settings,
+    program: Program,
+    key: String,
+    storage: Storage,
+    history: ProgramHistory,
+    /// The matrix of the record in place, until it is asked for.
+    matrix: Option<CommMatrix>,
+    /// The launch of the record in place, and the one that it was compared with.
+    before: Option<(Launch, Option<Launch>)>,
+    allowed: bool,
+    /// What was decided about the ranks, and why: a sentence for the record, or nothing.
+    decision: String,
+    predicted: (u128, u128),
+    /// Node of each process in a topology that the user gave.
+    given_nodes: Option<Vec<u32>>,
+    /// Hash of the places of this launch, for comparison with earlier ones.
+    places: u32,
+}
+
+/// The ranks of a launch after a decision.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Process of each task; empty to leave all as they are.
+    pub process_of_task: Vec<u32>,
+    /// What the user has to know.
+    pub messages: Vec<Message>,
+}
+
+/// How a launch went.
+#[derive(Debug)]
+pub struct LaunchEnd<'a> {
+    /// What its processes did.
+    pub instructions: &'a Instructions,
+    /// Where they were, if that could be found.
+    pub placement: Option<Placement>,
+    /// What they sent.
+    pub collected: Collected,
+    /// From MPI_Init to MPI_Finalize on rank 0.
+    pub wall: Duration,
+    /// Time in MPI; `None` if it was not measured.
+    pub in_mpi: Option<InMpi>,
+    /// The permutations of topologies.
+    pub constructed: Vec<Constructed>,
+    /// When it ended, seconds since 1970-01-01 UTC.
+    pub now: u64,
+}
+
+impl LaunchRecorder {
+    /// For a launch that does what the policy says.
+    pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
+        let Known { facts, program, storage, record, .. } = known;
+        let (mut history, mut matrix, mut before) = (Vec::new(), None, None);
+        if let Some(record) = record {
+            history = record.history;
+            matrix = (policy.action == Action::Reorder).then_some(record.matrix);
+            before = Some((record.launch, record.baseline));
+        }
+        LaunchRecorder {
+            settings: settings.clone(),
+            key: facts.key.clone(),
+            history: ProgramHistory::new(history, program.work, facts.is_left_to_us()),
+            program,
+            storage,
+            matrix,
+            before,
+            allowed: facts.listed == UserList::Allowed,
+            decision: policy.sentence(),
+            predicted: (0, 0),
+            given_nodes: None,
+            places: 0,
+        }
+    }
+
+    /// The start of this launch was not seen: nothing was decided, and its time says nothing.
+    pub fn started_unseen(&mut self) {
+        self.history.started_unseen();
+        self.decision = "recorded from its first call that was seen, not from MPI_Init".into();
+    }
+
+    /// The predicted hop-bytes of the launcher's order and of the one used; for tests.
+    #[cfg(test)]
+    pub(super) fn predicted(&self) -> (u128, u128) {
+        self.predicted
+    }
+
+    /// Key of the record.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What this job's spill files say; `id` is a random number, `now` in seconds since 1970-01-01 UTC.
+    pub fn job(&self, id: u64, tasks: usize, action: Action, now: u64) -> spill::Job {
+        spill::Job {
+            id,
+            tasks: tasks as u32,
+            key: self.key.clone(),
+            program: self.program.executable.clone(),
+            command: self.program.command.clone(),
+            mpi: self.program.mpi.clone(),
+            mode: action.launch_mode(),
+            model: String::new(),
+            store: self.storage.directory(),
+            started_at: now,
+        }
+    }
+
+    /// What the spill file of process 0 says of the order and the places.
+    pub fn order(&self, process_of_task: &[u32], placement: Option<&Placement>) -> spill::Order {
+        spill::Order {
+            process_of_task: process_of_task.to_vec(),
+            placement: placement.cloned().unwrap_or_default(),
+            decision: self.decision.clone(),
+        }
+    }
+
+    /// Removes what a flush of this job left in the store.
+    pub fn forget_flushed(&self, job: u64) {
+        if let Some(store) = self.storage.store() {
+            // What stays is found again.
+            let _ = spill::Waiting::of(store).remove(job);
+        }
+    }
+
+    /// The mapping problem of this launch, once; `None` without a matrix.
+    ///
+    /// Errors: the machine is not known, or is not one.
+    pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
+        let Some(matrix) = self.matrix.take() else { return Ok(None) };
+        let (store, settings) = (self.storage.store().cloned(), &self.settings);
+        let problem = MappingProblem::new(matrix, settings, placement, store, &self.key)?;
+        if self.settings.topology.is_some() {
+            self.given_nodes = Some(problem.nodes.clone());
+        }
+        let placement = self.placement(placement.cloned());
+        self.places = store::places_of(&placement.node_of_process, &placement.node_names);
+        Ok(Some(problem))
+    }
+
+    /// There is no permutation for this launch.
+    pub fn gave_up(&mut self, why: &str) -> Message {
+        self.decision = format!("left alone: {why}");
+        Message::new(why).meaning("the ranks are left as the launcher put them")
+    }
+
+    /// What a decision means for this launch, in which earlier launches have a say.
+    pub fn settle(&mut self, decision: Decision) -> Settled {
+        let mut messages = Vec::new();
+        if self.settings.verbose >= 2 {
+            messages.push(Message::new(format!("{}: {}", self.key, decision.reason)));
+        }
+        self.predicted = (decision.cost_before, decision.cost_after);
+        self.decision = decision.reason;
+        if !decision.changed {
+            return Settled { process_of_task: Vec::new(), messages };
+        }
+        if let Some((objection, message)) = self.history.objection(self.places) {
+            self.predicted = (decision.cost_before, decision.cost_before);
+            self.decision = objection;
+            messages.push(message);
+            return Settled { process_of_task: Vec::new(), messages };
+        }
+        Settled { process_of_task: decision.process_of_task, messages }
+    }
+
+    /// Judges what the processes say of constructors that gave them new ranks. If the program mixes these
+    /// with others, says so, and keeps it for later launches.
+    pub fn judge(&self, tallies: &Tallies, tasks: usize, now: u64) -> Option<Message> {
+        let reason = tallies.verdict().filter(|_| !self.allowed)?;
+        let known = self.storage.store().filter(|_| !self.program.identity.is_empty());
+        let kept = known.map(|store| {
+            let verdict = Verdict {
+                program: self.program.executable.clone(),
+                launch: self.program.command.clone(),
+                tasks: tasks as u64,
+                checked_at: now,
+                seeds: Vec::new(),
+                finding: Finding::MixesRanks,
+                reason: reason.clone(),
+            };
+            store.keep_mixed(&self.program.identity, &verdict)
+        });
+        let later = match kept {
+            // A check compared its results.
+            Some(Ok(false)) => return None,
+            Some(Ok(true)) => "later launches leave the ranks of topologies alone".to_string(),
+            Some(Err(error)) => format!("{error}; later launches will not know"),
+            None => "later launches will not know".into(),
+        };
+        let happened = format!(
+            "{reason}: the program seems to mix the ranks of both, and its results may be wrong"
+        );
+        Some(Message::new(happened).meaning(later).advice(format!(
+            "asking each communicator for its own ranks, 'rankweave check' to be sure, --allow {} if it \
+             is right",
+            self.program.list_name()
+        )))
+    }
+
+    /// Makes the record of this launch and puts it where it goes, where files of `user` are allowed.
+    /// Gives what the user has to know.
+    pub fn keep(mut self, end: LaunchEnd<'_>, user: u32) -> Vec<Message> {
+        if end.collected.incomplete {
+            let message = Message::new(
+                "the matrix could not be gathered on rank 0 (an MPI error, or too little memory there)",
+            );
+            return vec![message.meaning("nothing is stored").advice("rankweave recover")];
+        }
+        let Some(record) = self.record(end) else { return Vec::new() };
+        let problem = self.storage.keep(&record, &self.settings.spill, user);
+        let summary = (self.settings.verbose >= 1).then(|| Message::new(self.summary(&record)));
+        problem.into_iter().chain(summary).collect()
+    }
+
+    fn record(&mut self, end: LaunchEnd<'_>) -> Option<Record> {
+        let LaunchEnd { instructions, placement, collected, wall, in_mpi, constructed, now } = end;
+        let tasks = collected.tasks();
+        let matrix = collected.matrix()?;
+        if self.given_nodes.is_none() {
+            let given = UserTopology::read(&self.settings, tasks);
+            self.given_nodes = given.and_then(|given| Some(given.ok()?.nodes));
+        }
+        let mut launch = Launch {
+            mode: instructions.action.launch_mode(),
+            process_of_task: instructions.process_of_task.clone(),
+            placement: self.placement(placement),
+            wall_seconds: wall.as_secs_f64(),
+            in_mpi,
+            predicted: self.predicted,
+            decision: self.decision.clone(),
+            ..Launch::default()
+        };
+        launch.total_bytes = matrix.total_bytes();
+        launch.internode_bytes = matrix.bytes_between(|task| launch.node_of(task));
+        let baseline = self.baseline(&launch, instructions.action);
+        let mut record = Record {
+            program: self.program.executable.clone(),
+            command: self.program.command.clone(),
+            mpi: self.program.mpi.clone(),
+            recorded_at: now,
+            launch,
+            baseline,
+            identity: self.program.identity.clone(),
+            constructed,
+            ..Record::of_matrix(&self.key, matrix)
+        };
+        self.history.add_to(&mut record, instructions.job.id, now);
+        Some(record)
+    }
+
+    /// The latest launch in the launcher's order before this one, for comparison; `None` if this is one.
+    fn baseline(&mut self, launch: &Launch, action: Action) -> Option<Launch> {
+        let (before, baseline) = self.before.take()?;
+        if launch.process_of_task.is_empty() && action == Action::Record {
+            None
+        } else if before.process_of_task.is_empty() {
+            Some(before)
+        } else {
+            baseline
+        }
+    }
+
+    /// The places of the processes: in the topology that the user gave, else as found.
+    fn placement(&self, found: Option<Placement>) -> Placement {
+        let found = found.unwrap_or_default();
+        match &self.given_nodes {
+            Some(nodes) => Placement::of_nodes(nodes.clone(), UserTopology::node_names(nodes)),
+            // The paths inside nodes that were found are not those of the topology that the user gave.
+            None if self.settings.topology.is_some() => {
+                Placement::of_nodes(found.node_of_process, found.node_names)
+            }
+            None => found,
+        }
+    }
+
+    fn summary(&self, record: &Record) -> String {
+        let launch = &record.launch;
+        let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
+        let mut text = format!(
+            "{}: {} launch, {:.1} MiB sent, {:.1} MiB between nodes, {:.1} s",
+            self.key,
+            launch.mode,
+            mib(launch.total_bytes),
+            mib(launch.internode_bytes),
+            launch.wall_seconds
+        );
+        if let Some(in_mpi) = &launch.in_mpi {
+            let percent = in_mpi.percent_of(launch.wall_seconds).unwrap_or(0.0);
+            let mean = in_mpi.mean_seconds;
+            text.push_str(&format!(", {mean:.1} s of it in MPI ({percent:.0} %)"));
+        }
+        if let Some(baseline) = &record.baseline {
+            text.push_str(&format!(
+                " (launcher's order: {:.1} MiB between nodes, {:.1} s)",
+                mib(baseline.internode_bytes),
+                baseline.wall_seconds
+            ));
+        }
+        let effect = self.history.effect(record);
+        for part in [self.decision.as_str(), &effect].into_iter().filter(|p| !p.is_empty()) {
+            text.push_str("; ");
+            text.push_str(part);
+        }
+        text
+    }
+}

@@ -1,0 +1,114 @@
+//! The machine where the user describes it: the slots of the processes in it, and their nodes.
+
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::numbering::by_first_appearance;
+use crate::options::Settings;
+use crate::topology::{self, Topology};
+
+/// A topology that the user gave, with the places of the processes in it.
+pub struct UserTopology {
+    /// The topology.
+    pub topology: Box<dyn Topology>,
+    /// The slot of each process.
+    pub slots: Vec<usize>,
+    /// The node of each process, numbered by first appearance.
+    pub nodes: Vec<u32>,
+}
+
+impl UserTopology {
+    /// The topology of the settings for so many processes; `None` if they give none.
+    ///
+    /// Errors: a specification that cannot be read, a list of slots that cannot be read, is too short or
+    /// names slots that the topology does not have.
+    pub fn read(settings: &Settings, processes: usize) -> Option<Result<UserTopology>> {
+        let specification = settings.topology.as_ref()?;
+        Some(topology::parse(specification).and_then(|topology| {
+            let slots = slots_in(settings, processes, topology.as_ref())?;
+            let nodes = nodes_of(topology.as_ref(), &slots);
+            Ok(UserTopology { topology, slots, nodes })
+        }))
+    }
+
+    /// The names that records give to the nodes.
+    pub fn node_names(nodes: &[u32]) -> Vec<String> {
+        let count = nodes.iter().max().map_or(0, |&most| most as usize + 1);
+        (0..count).map(|node| format!("node{node}")).collect()
+    }
+}
+
+/// The slot of each process.
+fn slots_in(settings: &Settings, processes: usize, topology: &dyn Topology) -> Result<Vec<usize>> {
+    let slots: Vec<usize> = match &settings.slots {
+        Some(list) => list.read()?.into_iter().map(|slot| slot as usize).collect(),
+        None => (0..processes).collect(),
+    };
+    let problem = |what: String, advice: &str| {
+        Err(Error::new(ErrorKind::Infeasible, what).at(topology.name()).advise(advice.to_string()))
+    };
+    if slots.len() < processes {
+        return problem(
+            format!("{} slots are listed for {processes} processes", slots.len()),
+            "list one slot per process (RANKWEAVE_SLOTS)",
+        );
+    }
+    let slots = slots[..processes].to_vec();
+    if let Some(&slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
+        return problem(
+            format!("the topology has {} slots, but a process sits on {slot}", topology.slots()),
+            "a larger topology (RANKWEAVE_TOPOLOGY), or none to have it discovered",
+        );
+    }
+    Ok(slots)
+}
+
+/// The node of each slot: in a tree the group above it, elsewhere every slot is a node.
+fn nodes_of(topology: &dyn Topology, slots: &[usize]) -> Vec<u32> {
+    let group = |&slot: &usize| match topology.as_tree() {
+        Some(tree) if tree.levels() >= 2 => tree.groups(tree.levels() - 2)[slot] as usize,
+        _ => slot,
+    };
+    by_first_appearance(slots.iter().map(group)).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Slots;
+
+    fn read(specification: &str, slots: Option<&[u32]>, processes: usize) -> Result<UserTopology> {
+        let settings = Settings {
+            topology: Some(specification.into()),
+            slots: slots.map(|slots| Slots::List(slots.to_vec())),
+            ..Settings::default()
+        };
+        UserTopology::read(&settings, processes).unwrap()
+    }
+
+    #[test]
+    fn nodes_of_a_tree_are_the_groups_above_its_slots() {
+        let tree = read("tree:2:2", Some(&[3, 0, 1, 2]), 4).unwrap();
+        assert_eq!(tree.nodes, [0, 1, 1, 0]);
+        assert_eq!(UserTopology::node_names(&tree.nodes), ["node0", "node1"]);
+        let torus = read("torus:4", Some(&[2, 2, 1]), 3).unwrap();
+        assert_eq!(torus.nodes, [0, 0, 1]);
+    }
+
+    #[test]
+    fn without_a_list_processes_sit_on_the_slots_of_their_numbers() {
+        assert_eq!(read("tree:2:2", None, 3).unwrap().slots, [0, 1, 2]);
+        assert!(UserTopology::read(&Settings::default(), 3).is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        for (specification, slots, what) in [
+            ("no such thing", None, ""),
+            ("tree:2:2", Some(&[0, 1][..]), "2 slots are listed for 4 processes"),
+            ("tree:2:2", Some(&[0, 1, 2, 4]), "a process sits on 4"),
+            ("tree:2", None, "has 2 slots"),
+        ] {
+            let error = read(specification, slots, 4).err().unwrap().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

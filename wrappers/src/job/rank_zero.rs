@@ -1,0 +1,88 @@
+//! What rank 0 does alone at both ends of a launch: it reads the facts, follows the policy, and keeps the
+//! record. The reasoning is that of [`rw::launch`]; here are the clock, the signals, and the messages.
+
+use crate::job::hooks;
+use crate::mpi::abi::Abi;
+use crate::mpi::config;
+use crate::mpi::version::version;
+use crate::sys::message;
+use crate::sys::signal::without_signal;
+use rw::launch::{
+    Instructions, Known, LaunchEnd, LaunchRecorder, Message, Policy, Processes, Program, Storage,
+};
+use rw::options::{Mode, Settings};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Decides what a launch of so many tasks does.
+pub fn decide<A: Abi>(
+    settings: &Settings,
+    tasks: usize,
+    processes: Processes,
+) -> (Instructions, LaunchRecorder) {
+    if let Some(name) = hooks::excess() {
+        message::line(&format!(
+            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
+             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+        ));
+    }
+    let (policy, recorder) = reason::<A>(settings, tasks, processes);
+    let mut instructions = Instructions::of(&policy, settings, tasks);
+    instructions.job = recorder.job(random_number(), tasks, policy.action, now());
+    (instructions, recorder)
+}
+
+/// At the end of a job whose start was not seen: what records it.
+pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
+    let settings = Settings { mode: Mode::Record, ..config::settings().0.clone() };
+    let unknown = Processes { complete: false, one_program: false, spawned: false };
+    let (_, mut recorder) = reason::<A>(&settings, tasks, unknown);
+    recorder.started_unseen();
+    recorder
+}
+
+/// Keeps the record of a launch.
+pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) {
+    // SAFETY: no preconditions.
+    let user = unsafe { libc::geteuid() };
+    // A file that becomes too large is an error like others, and not the end of the program.
+    say(without_signal(libc::SIGXFSZ, || recorder.keep(end, user)));
+}
+
+/// Prints messages.
+pub fn say(messages: impl IntoIterator<Item = Message>) {
+    messages.into_iter().for_each(|text| message::line(&text.to_string()));
+}
+
+/// Seconds since 1970-01-01 UTC.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// What follows from the facts, and what records it; says both.
+fn reason<A: Abi>(
+    settings: &Settings,
+    tasks: usize,
+    processes: Processes,
+) -> (Policy, LaunchRecorder) {
+    for error in &config::settings().1 {
+        message::line(&format!("{error}; its default is used"));
+    }
+    let program = Program::of_this_process(&version::<A>());
+    let (store, overtaken_by) = (Storage::open(settings), hooks::overtaken());
+    let mut known = Known::read(settings, program, store, tasks, processes, overtaken_by);
+    say(known.message.take());
+    let policy = Policy::of(&known.facts);
+    say(policy.messages());
+    let recorder = LaunchRecorder::new(known, &policy, settings);
+    (policy, recorder)
+}
+
+/// A random number for a job.
+fn random_number() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut number =
+        now.map_or(0, |time| time.as_nanos() as u64) ^ u64::from(std::process::id()) << 40;
+    // SAFETY: a buffer of this length; what is not filled stays the time.
+    unsafe { libc::getrandom((&raw mut number).cast(), size_of::<u64>(), libc::GRND_NONBLOCK) };
+    number
+}
