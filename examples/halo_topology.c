@@ -1,18 +1,18 @@
-/* Halo exchange of a periodic 3-D grid whose x faces have 8 times (or `factor`) the bytes of the others, on a
- * communicator that MPI may number as it likes (`reorder`).
+/* Halo exchange on a periodic 3-D grid, on a communicator whose ranks MPI may reorder (`reorder`). The x faces
+ * have 8 times the bytes of the other faces, or `factor` times.
  *
  *     mpicc -O2 -o halo_topology halo_topology.c
  *     mpirun -n 16 ./halo_topology HOW PX PY PZ [steps [factor]]
  *
- * HOW says what the exchange uses:
- *   world    MPI_COMM_WORLD and its ranks as they are
- *   cart     MPI_Cart_create at once: MPI knows the grid, but not that its x faces are heavy
+ * HOW selects the communicator of the exchange:
+ *   world    MPI_COMM_WORLD itself
+ *   cart     MPI_Cart_create at the start: MPI knows the grid, but not that its x faces are heavy
  *   measured MPI_Cart_create after one step in the order of the world
  *   graph    MPI_Dist_graph_create_adjacent with the bytes of the faces as weights
- *   edges    MPI_Dist_graph_create with the same, where every process gives its own edges
+ *   edges    MPI_Dist_graph_create with the same weights; every process gives its own edges
  *
- * Rank 0 of the world prints the seconds of the loop. The data says which rank it comes from, and
- * every face that arrives is checked.
+ * Rank 0 of the world prints the seconds of the loop. Every face contains the rank that sent it, and
+ * every process checks this for each face that it receives.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ enum { AXES = 3, FACES = 2 * AXES, FACTOR = 8, LIGHT = 32768, HEAVY = FACTOR * L
 static int grid[AXES], factor = FACTOR;
 static char *out, *in;
 
-/* The rank at the other side of a face. */
+/* The rank on the other side of a face. */
 static int neighbour(int rank, int face)
 {
     int at[AXES] = {rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]};
@@ -39,7 +39,7 @@ static void step(MPI_Comm comm, int rank)
 {
     MPI_Request requests[2 * FACES];
     for (int face = 0; face < FACES; face++) {
-        /* What I send over my face arrives at the opposite face of the neighbour. */
+        /* The data of a face goes to the opposite face of the neighbour. */
         MPI_Irecv(in + (size_t)face * HEAVY, bytes_of(face), MPI_CHAR, neighbour(rank, face),
                   face ^ 1, comm, &requests[face]);
         memset(out + (size_t)face * HEAVY, rank, 1);

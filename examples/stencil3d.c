@@ -3,11 +3,12 @@
  *     mpicc -O2 -o stencil3d stencil3d.c
  *     mpirun -n 16 ./stencil3d 4 2 2 [steps [thickness]]
  *
- * The ranks form a grid of px x py x pz in C order (z varies fastest). The block of one rank is
- * `thickness` cells thick in x and eight times as wide in y and z, so that its x faces have eight
- * times the bytes of the others. A launcher that fills one node after the other puts the ranks of
- * one x together, and every heavy face crosses the network; lines along x on one node would keep
- * them inside. The program knows nothing of that: it uses MPI_COMM_WORLD and its ranks as they are.
+ * The ranks form a grid of px x py x pz in C order (z varies fastest). The block of one rank has
+ * `thickness` cells in x and eight times as many in y and in z, so its x faces have eight times the
+ * bytes of the others. A launcher that fills one node after the other puts ranks with the same x on the
+ * same node, and every heavy face crosses the network. With lines of ranks along x on each node, the heavy
+ * faces stay inside the nodes. The program does nothing about this: it uses MPI_COMM_WORLD and its ranks
+ * without any change.
  *
  * Rank 0 prints the time of the loop and a checksum that does not depend on the order of additions.
  */
@@ -19,7 +20,7 @@
 
 #define AXES 3
 
-/* Cells of the block with one layer of neighbours' cells around it, x slowest. */
+/* The cells of the block, surrounded by one layer of the neighbours' cells; x varies slowest. */
 typedef struct {
     int cells[AXES];
     size_t stride[AXES];
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
         for (int axis = 0; axis < AXES; axis++)
             for (int side = 0; side < 2; side++) {
                 copy_layer(&block, axis, side ? block.cells[axis] : 1, out[axis][side], 0);
-                /* What leaves at my upper side arrives at the lower side of the neighbour. */
+                /* The data of the upper side goes to the lower side of the neighbour. */
                 MPI_Isend(out[axis][side], face[axis], MPI_DOUBLE, neighbour[axis][side],
                           2 * axis + !side, MPI_COMM_WORLD, &request[pending++]);
             }

@@ -1,8 +1,9 @@
-! Fortran interface of librankweave.so: what include/rankweave.h is for C, which says what each of these
-! does. Compile this file with the program; nothing has to be linked (before glibc 2.34: -ldl).
+! Fortran interface of librankweave.so. include/rankweave.h describes what each procedure does. Compile this
+! file together with the program. Nothing has to be linked (before glibc 2.34: -ldl).
 !
-! The library is preloaded. Its functions are looked up by name at each call; without the library the
-! procedures leave everything in its place: rankweave_reorder makes a communicator of the same order.
+! The library is preloaded. Every call looks up the function of the library by its name. Without the library
+! the procedures keep the rank order and the data as they are: rankweave_reorder makes a communicator with
+! the same order.
 !
 !     use mpi_f08                                    use mpi       (or mpif.h)
 !     use rankweave_f08                              use rankweave
@@ -10,9 +11,9 @@
 !     call rankweave_reset(code)                     call rankweave_reset(code)
 !     call rankweave_reorder(comm, better, code)     call rankweave_reorder(comm, better, code)
 !
-! `code` is RANKWEAVE_OK, RANKWEAVE_NOT_NOW, RANKWEAVE_BAD_ARGUMENT or RANKWEAVE_MPI_FAILED. Ranks count
-! from 0, as everywhere in MPI. rankweave_move takes arrays of any type; bytes are integer(int64).
-! MPI_Pcontrol has no further arguments in Fortran, so it cannot reorder.
+! `code` is RANKWEAVE_OK, RANKWEAVE_NOT_NOW, RANKWEAVE_BAD_ARGUMENT or RANKWEAVE_MPI_FAILED. Ranks begin
+! with 0, as everywhere in MPI. rankweave_move takes arrays of any type. Numbers of bytes are integer(int64).
+! MPI_Pcontrol takes only the level in Fortran, so a program cannot use it to reorder.
 
 module rankweave
     use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_char, c_ptr, c_funptr, c_null_ptr, &
@@ -75,7 +76,7 @@ module rankweave
 
 contains
 
-    ! The function of the library, in the default scope of the process.
+    ! Finds a function of the library among all global symbols of the process.
     function found(name) result(address)
         character(len=*), intent(in) :: name
         type(c_funptr) :: address
@@ -86,7 +87,7 @@ contains
         rankweave_loaded = c_associated(found('rankweave_version'))
     end function
 
-    ! 0 and 0 without the library.
+    ! Gives 0 and 0 without the library.
     subroutine rankweave_version(major, minor, code)
         integer, intent(out) :: major, minor, code
         procedure(two_numbers), pointer :: call_it

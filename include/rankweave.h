@@ -1,32 +1,34 @@
-/* C interface of librankweave.so: new rank orders that the program itself asks for.
+/* C interface of librankweave.so: a program asks for a new rank order while it runs.
  *
- * The library is preloaded, not linked. A program that includes this header needs nothing at link time
- * and runs without the library as well:
+ * The library is preloaded. A program that includes this header is not linked with it and also runs
+ * without it. Each function X exists in two forms:
  *
- *   rankweave_X    the function of the library, a weak reference. It is null without the library, and
- *                  also in position-dependent executables (-no-pie), where the linker decides so.
- *   RANKWEAVE_X    the same as an inline function that finds the library in any executable (through
- *                  MPI_Pcontrol) and without it does what leaves everything in its place.
+ *   rankweave_X    The function of the library, declared as a weak reference. It is null without the
+ *                  library. In position-dependent executables (-no-pie) it is null with the library as well,
+ *                  because the linker resolves it there.
+ *   RANKWEAVE_X    An inline function that finds the library in any executable, through MPI_Pcontrol.
+ *                  Without the library it keeps the rank order and the data as they are.
  *
- * A program whose communication changes as it runs:
+ * A program whose communication changes while it runs uses them like this:
  *
- *     RANKWEAVE_Reset();                             measure from here on
- *     for (step = 0; step < 10; step++) ...          as usual, on `comm`
+ *     RANKWEAVE_Reset();                             the measurement begins here
+ *     for (step = 0; step < 10; step++) ...          the program communicates as usual, on `comm`
  *     MPI_Comm better;
- *     RANKWEAVE_Reorder(comm, &better);              the same processes, perhaps in another order
- *     RANKWEAVE_Move(comm, better, mine, bytes, taken, bytes);      the data follows its rank
- *     ...                                            go on with `taken`, on `better`
+ *     RANKWEAVE_Reorder(comm, &better);              the same processes, possibly in another order
+ *     RANKWEAVE_Move(comm, better, mine, bytes, taken, bytes);      the data moves to the new ranks
+ *     ...                                            the program continues with `taken`, on `better`
  *
- * examples/adaptive-stencil is such a program. include/rankweave.f90 is the same for Fortran.
+ * examples/adaptive-stencil is such a program. include/rankweave.f90 is the same interface for Fortran.
  *
- * Return values, of all functions:
- *   RANKWEAVE_OK            done. rankweave_reorder returns it as well when there was nothing to be
- *                           gained and `*out` is in the old order (MPI_Comm_compare: MPI_CONGRUENT; in a
- *                           new order it is MPI_SIMILAR)
- *   RANKWEAVE_NOT_NOW       before MPI_Init, after MPI_Finalize, or nothing is recorded; nothing was done
- *   RANKWEAVE_BAD_ARGUMENT  a null pointer, MPI_COMM_NULL, or communicators that do not belong together
- *   RANKWEAVE_MPI_FAILED    the MPI library could not do it; `*out` is MPI_COMM_NULL
- * Nothing here calls an error handler of the program or ends it. */
+ * All functions return one of these values:
+ *   RANKWEAVE_OK            Success. rankweave_reorder also returns it if no better order was found. `*out`
+ *                           then has the old order (MPI_Comm_compare: MPI_CONGRUENT). In a new order it is
+ *                           MPI_SIMILAR.
+ *   RANKWEAVE_NOT_NOW       The call came before MPI_Init or after MPI_Finalize, or nothing is recorded.
+ *                           Nothing was done.
+ *   RANKWEAVE_BAD_ARGUMENT  A null pointer, MPI_COMM_NULL, or communicators that do not belong together.
+ *   RANKWEAVE_MPI_FAILED    The MPI library reported an error; `*out` is MPI_COMM_NULL.
+ * No function calls an error handler of the program or ends the program. */
 #ifndef RANKWEAVE_H
 #define RANKWEAVE_H
 
@@ -39,16 +41,18 @@
 #define RANKWEAVE_BAD_ARGUMENT 2
 #define RANKWEAVE_MPI_FAILED 3
 
-/* Levels of MPI_Pcontrol. Without the library MPI ignores them; other tools' levels are not touched.
+/* Levels of MPI_Pcontrol. Without the library, MPI ignores them. The library passes on the levels of
+ * other tools.
  *
  *   MPI_Comm better = MPI_COMM_NULL;
  *   MPI_Pcontrol(RANKWEAVE_PCONTROL_REORDER, comm, &better);      MPI_Comm, MPI_Comm *
  *   if (better == MPI_COMM_NULL)
- *       MPI_Comm_dup(comm, &better);                               no library here
+ *       MPI_Comm_dup(comm, &better);                               the library is not loaded
  *
- * is rankweave_reorder without this header's help; `better` keeps its value if there is no library, in
- * mode `off`, or if no communicator could be made. RESET and FLUSH take no further argument and can be
- * used from Fortran too (Open MPI passes them on only from C); REORDER cannot. */
+ * does the same as rankweave_reorder and needs only the number of the level. `better` keeps its value
+ * without the library, in mode `off`, and if no communicator could be made. RESET and FLUSH take no
+ * further argument. They can be used from Fortran too, but Open MPI passes them on only from C. REORDER
+ * cannot be used from Fortran. */
 #define RANKWEAVE_PCONTROL_REORDER 0x52570001
 #define RANKWEAVE_PCONTROL_RESET 0x52570002
 #define RANKWEAVE_PCONTROL_FLUSH 0x52570003
@@ -66,62 +70,68 @@ extern "C" {
 #define RANKWEAVE_INLINE static inline
 #endif
 
-/* Version of the library that is loaded. Either pointer may be null. */
+/* Gives the version of the library that is loaded. Either pointer may be null. */
 int rankweave_version(int *major, int *minor) RANKWEAVE_WEAK;
 
-/* Has the matrix so far put into the store, for the tasks on the node of the caller, while the program
- * runs on; returns before it is there. RANKWEAVE_NOT_NOW if no spill file is kept. */
+/* Stores the matrix recorded so far, for the tasks on the node of the caller, while the program continues.
+ * The call returns before the matrix is in the store. It returns RANKWEAVE_NOT_NOW if the library keeps no
+ * spill file. */
 int rankweave_flush(void) RANKWEAVE_WEAK;
 
-/* Traffic up to now does not count in later calls of rankweave_reorder. Local; to be called by all
- * processes at the same point. The matrix that the launch leaves in the store loses nothing. */
+/* Begins the measurement anew: later calls of rankweave_reorder ignore all traffic before this call. The
+ * call is local, but all processes must make it at the same point of the program. The matrix that the
+ * launch stores still contains all traffic. */
 int rankweave_reset(void) RANKWEAVE_WEAK;
 
-/* Makes a communicator of the processes of `in` whose order suits what they sent each other since the
- * last reset (else since the start): point-to-point, collective and one-sided, on any communicator,
- * also on those that are gone. Collective over `in`.
+/* Makes a communicator with the processes of `in`, in a rank order computed from their traffic since the
+ * last reset (or since the start). This traffic is point-to-point, collective and one-sided, on any
+ * communicator, including communicators that are freed already. Collective over `in`.
  *
- * On success `*out` is a communicator of its own, to be freed; with the error handler of `in`, but, in
- * the old order too, without its attributes, topology and name. Of an intercommunicator, and in mode
- * `off`, the order stays. Modes auto, reorder and record reorder, unless the program
- * is in the list of --deny or minds other ranks by `rankweave check`; mode shuffle gives a random order.
- * The tasks of RANKWEAVE_FIX (0 unless set) keep their rank, and below a gain of RANKWEAVE_MIN_GAIN
- * percent nothing is changed. The measured traffic stays: call rankweave_reset to
- * begin anew. */
+ * On success `*out` is a new communicator, which the program has to free. It has the error handler of
+ * `in`, but not its attributes, topology and name, even if it has the old order. The old order stays if
+ * `in` is an intercommunicator, and in mode `off`. The modes auto, reorder and record compute a new order,
+ * unless the program is in the list of --deny or `rankweave check` found that its results depend on the
+ * rank order. Mode shuffle gives a random order. The tasks of RANKWEAVE_FIX (0 unless set) keep their
+ * rank. If the predicted gain is below RANKWEAVE_MIN_GAIN percent, the order stays. The call does not
+ * begin the measurement anew; rankweave_reset does. */
 int rankweave_reorder(MPI_Comm in, MPI_Comm *out) RANKWEAVE_WEAK;
 
-/* The mapping only, by the topology of a communicator: puts into `*newrank` the rank that the caller
- * should have so that neighbours sit close. The weights of a distributed graph count as bytes; edges
- * without weights (of Cartesian and graph communicators too) are weighed by what was measured along
- * them, if anything. Collective. MPI_Comm_split(comm, 0, newrank, &better) makes the communicator.
- * Without a topology: RANKWEAVE_BAD_ARGUMENT, and `*newrank` is the caller's rank. */
+/* Computes a rank order for a communicator with a topology and makes no communicator: `*newrank` is the rank
+ * that the caller should have so that neighbours are close in the machine. The weights of a distributed
+ * graph count as bytes. Edges without weights, which includes those of Cartesian and graph
+ * communicators, get the traffic that was measured along them, if any, as their weight. Collective.
+ * MPI_Comm_split(comm, 0, newrank, &better) makes the communicator. Without a topology the function
+ * returns RANKWEAVE_BAD_ARGUMENT, and `*newrank` is the caller's rank. */
 int rankweave_newrank(MPI_Comm with_topology, int *newrank) RANKWEAVE_WEAK;
 
-/* Who takes over from whom, when rank k of `out` goes on with the work of rank k of `in`. `in` and `out`
- * have the same processes. Both answers are ranks of `in`, so that one exchange on `in` moves the data:
+/* Tells which process takes over the work of which other process, if rank k of `out` continues the work of
+ * rank k of `in`. `in` and `out` have the same processes. Both results are ranks of `in`, so that one
+ * exchange on `in` moves the data:
  *
- *   *old_rank_whose_data_i_take   the process that had, in `in`, the rank that I have in `out`
- *   *new_rank_that_takes_mine     the process that has, in `out`, the rank that I have in `in`
+ *   *old_rank_whose_data_i_take   the process whose rank in `in` is my rank in `out`
+ *   *new_rank_that_takes_mine     the process whose rank in `out` is my rank in `in`
  *
  *   MPI_Sendrecv(mine,  n, MPI_DOUBLE, new_rank_that_takes_mine, 0,
  *                taken, n, MPI_DOUBLE, old_rank_whose_data_i_take, 0, in, MPI_STATUS_IGNORE);
  *
- * Example: processes A B C D have ranks 0 1 2 3 in `in`; `out` is ordered A C D B. C has rank 1 there,
- * so it takes the data of rank 1 of `in` (B); its own, of rank 2, goes to D, which is rank 3 of `in`.
- * For C the answers are 1 and 3; for A 0 and 0. As functions of the rank in `in` they are permutations,
- * inverse to each other. Local. Either pointer may be null. */
+ * Example: the processes A B C D have the ranks 0 1 2 3 in `in`, and `out` has the order A C D B. C has
+ * rank 1 in `out`, so it takes the data of rank 1 of `in`, which is B. The data of C, which has rank 2 in
+ * `in`, goes to D, because D has rank 2 in `out`; D is rank 3 of `in`. For C the results are 1 and 3, for
+ * A they are 0 and 0. As functions of the rank in `in`, the two results are permutations that are inverse
+ * to each other. The call is local. Either pointer may be null. */
 int rankweave_reorder_roles(MPI_Comm in, MPI_Comm out, int *old_rank_whose_data_i_take,
                             int *new_rank_that_takes_mine) RANKWEAVE_WEAK;
 
-/* Moves data in that way: gives `mine_bytes` at `mine` to the process that takes the caller's role, and
- * gets `taken_bytes` at `taken` for the one it has now. Buffers must not overlap. Collective over `in`.
- * If one process's `taken_bytes` is not what comes, RANKWEAVE_BAD_ARGUMENT on all and nothing is moved.
- * What is moved so is not counted as traffic of the program. */
+/* Moves data as rankweave_reorder_roles describes: sends `mine_bytes` from `mine` to the process that takes
+ * over the caller's work, and receives `taken_bytes` into `taken` from the process whose work the caller
+ * takes over. The buffers must not overlap. Collective over `in`. If `taken_bytes` of one process is not the
+ * number of bytes sent to it, all processes return RANKWEAVE_BAD_ARGUMENT and nothing is moved. These
+ * bytes are not counted as traffic of the program. */
 int rankweave_move(MPI_Comm in, MPI_Comm out, const void *mine, size_t mine_bytes, void *taken,
                    size_t taken_bytes) RANKWEAVE_WEAK;
 
-/* The functions above as the library gives them to RANKWEAVE_PCONTROL_FUNCTIONS. `size` is that of the
- * struct; what the library does not have stays as it is. */
+/* The functions above, as the library returns them for RANKWEAVE_PCONTROL_FUNCTIONS. The caller sets `size`
+ * to the size of the struct. The library leaves members unchanged for which it has no function. */
 struct rankweave_functions {
     size_t size;
     int (*version)(int *, int *);
@@ -133,7 +143,8 @@ struct rankweave_functions {
     int (*flush)(void);
 };
 
-/* The functions of the library; all null without it, before MPI_Init and after MPI_Finalize. */
+/* Returns the functions of the library. All are null without the library, before MPI_Init and after
+ * MPI_Finalize. */
 RANKWEAVE_INLINE struct rankweave_functions RANKWEAVE_Functions(void)
 {
     struct rankweave_functions found;
@@ -147,7 +158,7 @@ RANKWEAVE_INLINE struct rankweave_functions RANKWEAVE_Functions(void)
     return found;
 }
 
-/* True if the program runs with the library, not in mode `off`. */
+/* Tells whether the library is loaded and its mode is not `off`. */
 RANKWEAVE_INLINE int RANKWEAVE_Loaded(void) { return RANKWEAVE_Functions().reorder != 0; }
 
 RANKWEAVE_INLINE int RANKWEAVE_Reset(void)
@@ -162,7 +173,7 @@ RANKWEAVE_INLINE int RANKWEAVE_Flush(void)
     return found.flush ? found.flush() : RANKWEAVE_NOT_NOW;
 }
 
-/* Without the library: the same processes in the same order. */
+/* Without the library: makes a communicator with the same processes in the same order. */
 RANKWEAVE_INLINE int RANKWEAVE_Reorder(MPI_Comm in, MPI_Comm *out)
 {
     struct rankweave_functions found = RANKWEAVE_Functions();
@@ -175,7 +186,7 @@ RANKWEAVE_INLINE int RANKWEAVE_Reorder(MPI_Comm in, MPI_Comm *out)
     return MPI_Comm_split(in, 0, rank, out) == MPI_SUCCESS ? RANKWEAVE_OK : RANKWEAVE_MPI_FAILED;
 }
 
-/* Without the library: the caller's rank. */
+/* Without the library: gives the caller's rank. */
 RANKWEAVE_INLINE int RANKWEAVE_Newrank(MPI_Comm with_topology, int *newrank)
 {
     struct rankweave_functions found = RANKWEAVE_Functions();
@@ -187,7 +198,7 @@ RANKWEAVE_INLINE int RANKWEAVE_Newrank(MPI_Comm with_topology, int *newrank)
                                                                 : RANKWEAVE_MPI_FAILED;
 }
 
-/* Without the library: the same, of any two communicators with the same processes. */
+/* Without the library: gives the same results, for any two communicators with the same processes. */
 RANKWEAVE_INLINE int RANKWEAVE_Reorder_roles(MPI_Comm in, MPI_Comm out,
                                              int *old_rank_whose_data_i_take,
                                              int *new_rank_that_takes_mine)
@@ -215,8 +226,8 @@ RANKWEAVE_INLINE int RANKWEAVE_Reorder_roles(MPI_Comm in, MPI_Comm out,
     return RANKWEAVE_OK;
 }
 
-/* Without the library: for communicators of the same order, which are the only ones that
- * RANKWEAVE_Reorder then makes. */
+/* Without the library: copies the data if both communicators have the same order. RANKWEAVE_Reorder makes no
+ * others without the library. */
 RANKWEAVE_INLINE int RANKWEAVE_Move(MPI_Comm in, MPI_Comm out, const void *mine, size_t mine_bytes,
                                     void *taken, size_t taken_bytes)
 {

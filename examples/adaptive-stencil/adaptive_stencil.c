@@ -1,25 +1,27 @@
-/* A stencil whose communication turns half way, and that has its ranks reordered while it runs.
+/* A stencil whose communication changes direction at half time. The program has its ranks reordered while
+ * it runs.
  *
  *     mpicc -O2 -I include -o adaptive_stencil adaptive_stencil.c
  *     mpirun -n 16 ./adaptive_stencil 4 2 2 [steps [edge [trigger [ranks per host]]]]
  *
- * The ranks form a periodic grid of px x py x pz in C order (z varies fastest), with a block of
- * edge^3 cells each. The stencil is wide in one direction, 8 cells, and 1 cell in the others: in the first
- * half of the steps that is z, whose neighbours a launcher puts side by side, in the second half x,
- * whose neighbours are on other hosts. So at half time the program
+ * The ranks form a periodic grid of px x py x pz in C order (z varies fastest). Each has a block of
+ * edge^3 cells. The stencil reaches 8 cells in one direction and 1 cell in the others. In the first half of
+ * the steps the wide direction is z; a launcher puts neighbours along z side by side. In the second half it
+ * is x, and neighbours along x are on other hosts. At half time the program therefore
  *
- *     forgets what was measured                      RANKWEAVE_Reset
- *     makes two steps of the new kind                  whose messages are measured
- *     gets the same processes in a better order      RANKWEAVE_Reorder, or MPI_Pcontrol
- *     gives its block to the process that has its rank now, and takes another one  RANKWEAVE_Move
+ *     begins the measurement anew                       RANKWEAVE_Reset
+ *     makes two steps of the new kind, which are measured
+ *     gets the same processes in a better order         RANKWEAVE_Reorder, or MPI_Pcontrol
+ *     sends its block to the process that has its rank now, and receives another one  RANKWEAVE_Move
  *
- * and goes on. `trigger` is `call` (default), `pcontrol` (which needs nothing but one number of the
- * header), or `none`. Without the library preloaded each of them leaves everything in its place.
+ * and continues. `trigger` is `call` (default), `pcontrol` (which needs only one constant of the
+ * header), or `none`. Without the preloaded library, each of them keeps the old order.
  *
- * All of it is done twice, the first time without reordering, and the results are compared bit for
- * bit. Rank 0 prints the verdict, and how many bytes a step of the second half sends from host to host
- * in the old and in the new order. A host is what MPI_Get_processor_name says; with `ranks per host`,
- * so many ranks of MPI_COMM_WORLD in sequence. The exit code is 1 if the results differ. */
+ * The program runs all steps twice, the first time without reordering, and compares the results bit for
+ * bit. Rank 0 prints whether they are equal. It also prints how many bytes a step of the second half sends
+ * between hosts, in the old and in the new order. A host is what MPI_Get_processor_name returns. With
+ * `ranks per host`, a host is that many successive ranks of MPI_COMM_WORLD. The exit code is 1 if the
+ * results differ. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +35,9 @@
 
 enum trigger { NONE, CALL, PCONTROL };
 
-static int grid[AXES], edge, row; /* row: cells of a block in a direction with those around it */
+static int grid[AXES], edge, row; /* row: cells of a block in one direction, with the layers around it */
 
-/* The block of one rank with WIDE layers of neighbours' cells around it. */
+/* The block of one rank, surrounded by WIDE layers of the neighbours' cells. */
 struct block {
     double *now, *next;
 };
@@ -103,7 +105,7 @@ static void step(struct block *block, MPI_Comm comm, int wide_axis, double *out,
     for (int axis = 0; axis < AXES; axis++) {
         const int count = layers(axis, wide_axis), face = count * edge * edge;
         for (int side = -1; side <= 1; side += 2) {
-            /* My upper layers go to the upper neighbour, which has them below its own. */
+            /* The upper layers go to the upper neighbour, which keeps them below its own cells. */
             copy(block->now, axis, side > 0 ? WIDE + edge - count : WIDE, count, out, 0);
             MPI_Sendrecv(out, face, MPI_DOUBLE, neighbour(role, axis, side), axis, in, face,
                          MPI_DOUBLE, neighbour(role, axis, -side), axis, comm, MPI_STATUS_IGNORE);
@@ -129,7 +131,7 @@ static void step(struct block *block, MPI_Comm comm, int wide_axis, double *out,
     block->next = swap;
 }
 
-/* The same processes in the order that suits what was measured. */
+/* Makes a communicator with the same processes in an order computed from the measured traffic. */
 static MPI_Comm reorder(MPI_Comm comm, enum trigger trigger)
 {
     MPI_Comm better = MPI_COMM_NULL;
@@ -142,7 +144,7 @@ static MPI_Comm reorder(MPI_Comm comm, enum trigger trigger)
     return better;
 }
 
-/* All steps; returns the communicator of the second half, by whose ranks the blocks go then. */
+/* Makes all steps. Returns the communicator of the second half; rank k of it has block k at the end. */
 static MPI_Comm run(struct block *block, int steps, enum trigger trigger)
 {
     MPI_Comm comm = MPI_COMM_WORLD, better;
@@ -175,7 +177,7 @@ static MPI_Comm run(struct block *block, int steps, enum trigger trigger)
     return better;
 }
 
-/* Bytes that one step of the second half sends from host to host. */
+/* The bytes that one step of the second half sends between hosts. */
 static long long between_hosts(MPI_Comm comm, int host)
 {
     int size, role;
@@ -243,7 +245,7 @@ int main(int argc, char **argv)
     MPI_Comm better = run(&block, steps, trigger);
     const double seconds = MPI_Wtime() - start;
 
-    /* The result of the first time, to the process that has it now. */
+    /* Send the result of the first run to the process that has this block in the second run. */
     RANKWEAVE_Move(same, better, plain.now, cells() * sizeof(double), plain.next,
                    cells() * sizeof(double));
     different = 0;
