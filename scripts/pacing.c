@@ -1,9 +1,8 @@
 /* A test aid for emulated clusters: turns sched_yield into a short sleep.
  *
- * MPI libraries poll, and call sched_yield when nothing arrives. With many more ranks than cores
- * the kernel then spends its time on handing the cores from one polling rank to the next, and the
- * figures say more about the scheduler than about the network. A short sleep leaves the cores to
- * the ranks that have something to do.
+ * MPI libraries poll, and call sched_yield when nothing arrives. With many more ranks than cores the kernel
+ * then spends its time on switching between polling ranks, and measurements show the scheduler instead of
+ * the network. A short sleep leaves the cores to the ranks that have work to do.
  *
  * scripts/cluster loads it through the hosts' own /etc/ld.so.preload, so that LD_PRELOAD stays free
  * for the library under test. It defines nothing but sched_yield.
