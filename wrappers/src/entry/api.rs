@@ -5,7 +5,7 @@
 //! do is in [`crate::reorder::api`]. A handle of any width travels as a `usize`:
 //! where it is an `int` the upper half of the register is cut off again.
 
-use crate::entry::fortran::arguments;
+use crate::entry::fortran_arguments as arguments;
 use crate::mpi::abi::{Abi, Handle, Mpich, OpenMpi, Standard};
 use crate::mpi::library::{self, Family};
 use crate::mpi::pmpi::pmpi;

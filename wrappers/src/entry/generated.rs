@@ -2,7 +2,8 @@
 
 use crate::comm::world::effective;
 use crate::entry::fast_send::fast_send;
-use crate::entry::fortran::{self, arguments};
+use crate::entry::fortran;
+use crate::entry::fortran_arguments as arguments;
 use crate::entry::internal_calls::Inside;
 use crate::entry::next::{self, Argument as P, COUNT};
 use crate::entry::{

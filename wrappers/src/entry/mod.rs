@@ -12,6 +12,7 @@ pub mod constructors;
 pub mod error_handlers;
 pub mod fast_send;
 pub mod fortran;
+pub mod fortran_arguments;
 #[allow(missing_docs)]
 pub mod generated;
 pub mod hooks;

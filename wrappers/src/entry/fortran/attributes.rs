@@ -1,6 +1,6 @@
 //! Attributes of communicators while the world is replaced.
 
-use super::arguments::{code, effective, int};
+use crate::entry::fortran_arguments::{code, effective, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 

@@ -1,6 +1,6 @@
 //! The end of the program's communicators: what was recorded on one is folded in before it goes.
 
-use super::arguments::comm;
+use crate::entry::fortran_arguments::comm;
 use crate::entry::next::{self, Argument};
 use crate::job::rank_mixing;
 use crate::mpi::abi::Abi;

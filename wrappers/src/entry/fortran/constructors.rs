@@ -3,8 +3,8 @@
 //! Calls that every process makes with the same arguments go on to the Fortran function, with
 //! another communicator where the ranks are new. Edges that moved go to the C function.
 
-use super::arguments::{comm, effective, int};
 use crate::entry::constructors::{cartesian, graph, with_edges};
+use crate::entry::fortran_arguments::{comm, effective, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 use crate::mpi::library;
@@ -80,7 +80,7 @@ unsafe fn arguments<A: Abi>(
 /// The communicator that a constructor has put there.
 unsafe fn made_there<A: Abi>(made: Argument, ierror: Argument) -> Option<A::Comm> {
     // SAFETY: the program's own arguments, after the call.
-    unsafe { (super::arguments::code(ierror) == 0).then(|| comm::<A>(made)) }
+    unsafe { (crate::entry::fortran_arguments::code(ierror) == 0).then(|| comm::<A>(made)) }
 }
 
 /// A constructor of a topology that every process describes.
@@ -154,7 +154,7 @@ unsafe fn remembered<A: Abi>(
     // SAFETY: by contract.
     unsafe {
         let on = comm::<A>(on);
-        if super::arguments::code(ierror) == 0
+        if crate::entry::fortran_arguments::code(ierror) == 0
             && let Some(known) = guarded(|| create::remembered::<A>(on, read))
         {
             *rank.cast::<c_int>() = known;

@@ -1,7 +1,7 @@
 //! Error handlers of communicators while the world is replaced.
 
-use super::arguments::{code, int};
 use crate::comm::world;
+use crate::entry::fortran_arguments::{code, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 

@@ -1,6 +1,6 @@
 //! `MPI_INIT`, `MPI_INIT_THREAD` and `MPI_FINALIZE`.
 
-use super::arguments::code;
+use crate::entry::fortran_arguments::code;
 use crate::entry::next::{self, Argument};
 use crate::job::start;
 use crate::mpi::abi::Abi;

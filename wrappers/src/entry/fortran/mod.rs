@@ -1,10 +1,9 @@
-//! Entry points of Fortran that are written by hand, by class of functions as those of C beside this
-//! folder, and what Fortran passes as arguments.
+//! Wrappers of Fortran calls that are written by hand, by class of functions as those of C beside this
+//! folder.
 //!
 //! Each function is generic over the ABI `A` and the binding `B`: 0 is mpif.h and `use mpi`, 1 is mpi_f08 with
 //! choice buffers as addresses, 2 is mpi_f08 with choice buffers as descriptors.
 
-pub mod arguments;
 pub mod attributes;
 pub mod communicators;
 pub mod constructors;

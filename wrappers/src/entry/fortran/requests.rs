@@ -1,6 +1,6 @@
 //! Persistent and partitioned requests.
 
-use super::arguments::{self, comm, datatype, effective, int, request};
+use crate::entry::fortran_arguments::{self as arguments, comm, datatype, effective, int, request};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 use crate::record::persistent::{self, PersistentSends};

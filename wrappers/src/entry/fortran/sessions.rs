@@ -1,7 +1,7 @@
 //! Sessions, and communicators made from groups.
 
-use super::arguments::{self, code, comm};
 use crate::comm::world;
+use crate::entry::fortran_arguments::{self as arguments, code, comm};
 use crate::entry::next::{self, Argument};
 use crate::entry::sessions;
 use crate::mpi::abi::Abi;
