@@ -1,9 +1,11 @@
-/* The functions of rankweave.h and the MPI_Pcontrol trigger: whatever the library does, or if there is
- * none, communicators have the same processes, roles are inverse to each other, and data arrives.
+/* Tests the functions of rankweave.h and the MPI_Pcontrol trigger. With and without the library, the new
+ * communicators must have the same processes, the roles must be inverse to each other, and moved data must
+ * arrive.
  *
- * With `moved` as argument the ranks have to be new after traffic between r and r ^ 1. With `old` they
- * must not be; with `example` the example of the header is run as well. All other messages that are counted go to the same task in every launch: 3 of 20000 bytes from
- * r to r ^ 1 each time, and 2 of 64 bytes from r to r + 1.
+ * With the argument `moved` the ranks must change after traffic between r and r ^ 1. With `old` they must
+ * not change. With `example` the example of the header runs as well. All other messages that are counted go
+ * to the same task in every launch: 3 of 20000 bytes from r to r ^ 1 each time, and 2 of 64 bytes from r to
+ * r + 1.
  */
 #include "check.h"
 
@@ -15,7 +17,7 @@
 static int moved, old, example, loaded;
 static char buffer[BYTES], answer[BYTES];
 
-/* Three messages to the other one of the pair. */
+/* Sends three messages to the other process of the pair. */
 static void pairs(void)
 {
     const int other = world_rank ^ 1;
@@ -25,7 +27,7 @@ static void pairs(void)
                             MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/* Collective over `in`; `changes`: what was sent wants a new order. */
+/* Collective over `in`. `changes`: the traffic so far requires a new order. */
 static void same_processes(MPI_Comm in, MPI_Comm out, const char *what, int changes)
 {
     int relation = MPI_UNEQUAL, size_in, size_out;
@@ -42,7 +44,7 @@ static void same_processes(MPI_Comm in, MPI_Comm out, const char *what, int chan
         CHECK(relation == MPI_CONGRUENT, "%s: the order is a new one", what);
 }
 
-/* Roles, and data that goes with them. */
+/* Checks the roles, and the data that is moved with them. */
 static void roles(MPI_Comm in, MPI_Comm out)
 {
     int n, rank, new_rank, takes = -1, taker = -1, first, both[2];
@@ -79,7 +81,7 @@ static void roles(MPI_Comm in, MPI_Comm out)
     SAME(taken[0], 1000.0 * new_rank);
     SAME(taken[VALUES - 1], 1000.0 * new_rank + VALUES - 1);
 
-    /* Of different sizes: that of role r is r. A size that one process has wrong moves nothing. */
+    /* Blocks of different sizes: the block of role r has size r. If one process gives a wrong size, nothing is moved. */
     memset(taken, 0, sizeof taken);
     const size_t gives = sizeof(double) * (size_t)rank, gets = sizeof(double) * (size_t)new_rank;
     if (loaded) {
@@ -91,7 +93,7 @@ static void roles(MPI_Comm in, MPI_Comm out)
     }
 }
 
-/* Two messages to the next task, over a communicator of any order. */
+/* Sends two messages to the next task, on a communicator with any rank order. */
 static void next_task(MPI_Comm comm)
 {
     MPI_Group world, group;
@@ -123,7 +125,7 @@ static void measured(void)
     if (moved)
         same_processes(MPI_COMM_WORLD, out, "reorder", 1);
 
-    /* The trigger sees the same traffic and gives the same order. */
+    /* The trigger uses the same traffic and gives the same order. */
     MPI_Pcontrol(RANKWEAVE_PCONTROL_REORDER, MPI_COMM_WORLD, &triggered);
     CHECK((triggered != MPI_COMM_NULL) == loaded, "the trigger");
     if (triggered != MPI_COMM_NULL) {
@@ -135,7 +137,7 @@ static void measured(void)
         next_task(out);
     roles(MPI_COMM_WORLD, out);
 
-    /* Nothing since: nothing to be gained. */
+    /* No traffic since the reset: no gain is possible. */
     RANKWEAVE_Reset();
     SAME(RANKWEAVE_Reorder(out, &again), RANKWEAVE_OK);
     if (getenv("RANKWEAVE_MODE") == NULL || strcmp(getenv("RANKWEAVE_MODE"), "shuffle") != 0)
@@ -145,8 +147,8 @@ static void measured(void)
     MPI_Comm_free(&out);
 }
 
-/* Traffic of collective calls that are counted, not expanded yet; on a communicator that is there and
- * on one that is gone. */
+/* Traffic of collective calls that are counted but not yet spread over pairs of tasks: on a communicator that
+ * exists and on one that was freed. */
 static void collective(void)
 {
     for (int freed = 0; freed < 2; freed++) {
@@ -167,7 +169,7 @@ static void collective(void)
     }
 }
 
-/* Traffic that is fetched. */
+/* Traffic of MPI_Get. */
 static void fetched(void)
 {
     MPI_Win window;
@@ -185,7 +187,7 @@ static void fetched(void)
     MPI_Win_free(&window);
 }
 
-/* A part of the processes, in the opposite order. */
+/* Uses a part of the processes, in reversed order. */
 static void part(void)
 {
     MPI_Comm some, out = MPI_COMM_NULL;
@@ -247,7 +249,7 @@ static void arguments(void)
     }
     MPI_Pcontrol(RANKWEAVE_PCONTROL_REORDER, MPI_COMM_NULL, &out);
     CHECK(out == MPI_COMM_SELF, "the trigger wrote after an error");
-    /* Other levels, with arguments of all kinds, are somebody else's. */
+    /* Other levels belong to other tools, with arguments of any kind. */
     MPI_Pcontrol(0);
     MPI_Pcontrol(1, 2.5, &out, 7, 8, 9, 10, 11, 12.5);
     MPI_Pcontrol(-3, "text");
@@ -257,7 +259,7 @@ static void arguments(void)
     SAME(size, 1);
     MPI_Comm_free(&out);
 
-    /* An intercommunicator stays one. */
+    /* The result for an intercommunicator is an intercommunicator. */
     OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &half));
     OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, world_rank % 2 ? 0 : 1, 3, &between));
     SAME(RANKWEAVE_Reorder(between, &out), RANKWEAVE_OK);
@@ -268,7 +270,7 @@ static void arguments(void)
     MPI_Comm_free(&half);
 }
 
-/* Outside MPI's life nothing is done, and nothing breaks. */
+/* Before MPI_Init and after MPI_Finalize the functions do nothing and do not crash. */
 static void too_early_or_late(void)
 {
     MPI_Comm out = MPI_COMM_NULL;

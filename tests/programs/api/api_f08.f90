@@ -1,5 +1,5 @@
-! The module rankweave_f08, for mpi_f08. With `moved` as argument the ranks have to be
-! new after traffic between r and ieor(r, 1). The module is compiled with this program.
+! Tests the module rankweave_f08, for mpi_f08. With the argument `moved` the ranks must change after traffic
+! between r and ieor(r, 1). The module is compiled with this program.
 program api
     use, intrinsic :: iso_fortran_env, only: int64
     use mpi_f08
@@ -49,7 +49,7 @@ program api
         call failed('data')
     call rankweave_newrank(better, mapped, code)
     if (mapped /= new_rank) call failed('newrank')
-    ! Levels without arguments do no harm.
+    ! Levels of MPI_Pcontrol without further arguments must not fail.
     call MPI_Pcontrol(1)
     call MPI_Pcontrol(1381433346)
     call MPI_Pcontrol(1381433345)

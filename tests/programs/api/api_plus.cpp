@@ -1,4 +1,4 @@
-// rankweave.h from C++: every function of it, with and without the library.
+// Uses every function of rankweave.h from C++, with and without the library.
 #include "rankweave.h"
 
 #include <cstdio>

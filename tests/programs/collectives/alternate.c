@@ -1,6 +1,6 @@
-/* Reductions of the same number of bytes on one communicator, by turns: of ints and of doubles, with
- * an operation that commutes and with one that does not. MPI libraries choose other algorithms for
- * each, so that calls taken for one another would show in the matrix.
+/* Alternates between reductions of the same number of bytes on one communicator: of ints, of doubles, and with
+ * an operation that does not commute. MPI libraries choose a different algorithm for each. If the library
+ * confused these calls, the matrix would be wrong.
  *
  * usage: alternate WHICH CALLS     WHICH: any of i (ints), d (doubles), n (does not commute), f (a new
  *                                  operation each time, every other one commuting), in turn
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
             if (*w == 'd') OK(MPI_Allreduce(in, out, 32768, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
             if (*w == 'n') OK(MPI_Allreduce(in, out, 65536, MPI_INT, ordered, MPI_COMM_WORLD));
             if (*w == 'f' || *w == 'F') {
-                /* The handle of the one before may come again. */
+                /* The new operation may get the same handle as the previous one. */
                 MPI_Op op;
                 MPI_Op_create(keep, *w == 'f', &op);
                 OK(MPI_Allreduce(in, out, 65536, MPI_INT, op, MPI_COMM_WORLD));

@@ -3,10 +3,10 @@
  *     coll KIND BYTES CALLS
  *
  * KIND: bcast ROOT is task 1; reduce root 1; allreduce allgather alltoall alltoallv gather scatter
- * gatherv scatterv allgatherv barrier scan reduce_scatter_block. BYTES is what one task gives to
- * one other (or to the operation). In alltoallv task i sends (i+1) * BYTES to task i+1 and BYTES to
- * task i+2, nothing else. Prints through the last task alone and checks locally, as a verdict would
- * be a collective of its own.
+ * gatherv scatterv allgatherv barrier scan reduce_scatter_block. BYTES is the number of bytes that one
+ * task gives to one other task (or to the operation). In alltoallv task i sends (i+1) * BYTES to task i+1 and BYTES to
+ * task i+2, nothing else. Only the last task prints, and every task checks its own
+ * results, because a common verdict would be a further collective call.
  */
 #include "check.h"
 

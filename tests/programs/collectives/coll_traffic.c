@@ -1,5 +1,5 @@
-/* Calls one collective operation on MPI_COMM_WORLD a number of times and nothing else, so that
- * whatever watches the messages below sees the traffic of that operation alone.
+/* Calls one collective operation on MPI_COMM_WORLD a number of times and nothing else. A tool that counts
+ * the messages below MPI then sees only the traffic of this operation.
  *
  * usage: coll_traffic OPERATION BYTES CALLS [ROOT [ELEMENT [n]]]
  * BYTES means what it means in src/matrix/collectives: the whole vector for bcast and reductions,
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
         counts[i] = (1 + i % 3) * count;
         offsets[i] = at;
         at += counts[i];
-        own[i] = (1 + rank % 3) * count; /* what arrives from others is what they have for us */
+        own[i] = (1 + rank % 3) * count; /* the data that the others send to this task */
         own_offsets[i] = i * own[i];
         types[i] = type;
         byte_offsets[i] = offsets[i] * element;

@@ -180,7 +180,7 @@ static void all_to_all(void)
         OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 }
 
-/* A user's operation that does not commute: the order of the ranks shows. */
+/* A user's operation that does not commute: its result depends on the order of the ranks. */
 static void append(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;

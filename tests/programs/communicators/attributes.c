@@ -1,4 +1,4 @@
-/* Attributes: the predefined ones of the world, and the user's own with their callbacks. */
+/* Tests attributes: the predefined ones of MPI_COMM_WORLD, and the user's own with their callbacks. */
 #include "check.h"
 
 static int copies, deletions;
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     CHECK(flag && *value == most, "the old call sees another MPI_TAG_UB");
 #pragma GCC diagnostic pop
 
-    /* The largest tag works. */
+    /* A message with the largest tag arrives. */
     const int to = (world_rank + 1) % world_size, from = (world_rank + world_size - 1) % world_size;
     int out = world_rank, in = -1;
     MPI_Status status;
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free(&copy));
     SAME(deletions, 1);
     SAME(last_deleted == before, 1);
-    /* Setting anew deletes the old value; splitting copies nothing. */
+    /* Setting an attribute again deletes the old value. MPI_Comm_split copies no attributes. */
     OK(MPI_Comm_set_attr(MPI_COMM_WORLD, key, &extra));
     SAME(deletions, 2);
     SAME(last_deleted == MPI_COMM_WORLD, 1);
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free_keyval(&kept));
     OK(MPI_Comm_free_keyval(&dropped));
 
-    /* A delete callback that refuses is heard. */
+    /* An error that a delete callback returns reaches the caller. */
     OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL));
     OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &number));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_delete_attr(MPI_COMM_SELF, kept));
     OK(MPI_Comm_free_keyval(&kept));
 
-    /* Datatype attributes share the callbacks' rules but have no communicator. */
+    /* Attributes of datatypes follow the same rules for callbacks, but have no communicator. */
     MPI_Datatype type;
     OK(MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &kept, NULL));
     OK(MPI_Type_contiguous(3, MPI_INT, &type));

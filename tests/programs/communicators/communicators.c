@@ -1,4 +1,4 @@
-/* Every way to make a communicator from the world; each is used for traffic and freed. */
+/* Makes a communicator from MPI_COMM_WORLD in every way, uses it for traffic, and frees it. */
 #include "check.h"
 
 /* A ring and a broadcast; then the communicator is freed. */
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     OK(MPI_Info_free(&info));
     use(&comm, world_rank);
 
-    /* Who shares memory depends on the host; that it is a partition does not. */
+    /* Which processes share memory depends on the machine. The result must be a partition in any case. */
     int size, sum = 0, one;
     OK(MPI_Comm_split_type(w, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
     MPI_Comm_size(comm, &size);
@@ -83,12 +83,12 @@ int main(int argc, char **argv)
     OK(MPI_Group_free(&group));
     OK(MPI_Group_free(&world));
 
-    /* Disconnect does what free does, once all is sent. */
+    /* MPI_Comm_disconnect does the same as MPI_Comm_free after all messages have arrived. */
     OK(MPI_Comm_dup(w, &comm));
     OK(MPI_Comm_disconnect(&comm));
     SAME(comm == MPI_COMM_NULL, 1);
 
-    /* Freed with a receive under way: the communicator lives until that is done. */
+    /* Freed while a receive is pending: the communicator exists until the receive is complete. */
     int value = world_rank, in = -1, left = (world_rank + world_size - 1) % world_size;
     OK(MPI_Comm_dup(w, &comm));
     OK(MPI_Irecv(&in, 1, MPI_INT, left, 1, comm, &request));

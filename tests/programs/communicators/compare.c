@@ -1,4 +1,4 @@
-/* Identity of communicators and groups: MPI_Comm_compare, groups, translation of ranks, names. */
+/* Tests the identity of communicators and groups: MPI_Comm_compare, groups, translation of ranks, names. */
 #include "check.h"
 
 static int compare(MPI_Comm a, MPI_Comm b)

@@ -1,4 +1,5 @@
-/* Error handlers: what the world's handler receives, what it returns, and what must stay an error. */
+/* Tests error handlers: what the handler of MPI_COMM_WORLD receives, what it returns, and which calls must
+ * still be errors. */
 #include "check.h"
 
 static int calls, last_code;
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
     SAME(class_of(MPI_Bcast(&value, 1, MPI_INT, world_size + 3, MPI_COMM_WORLD)), MPI_ERR_ROOT);
     int where;
     CHECK(MPI_Comm_rank(MPI_COMM_NULL, &where) != MPI_SUCCESS, "rank of MPI_COMM_NULL");
-    /* The world cannot be freed, and is still there afterwards. */
+    /* MPI_COMM_WORLD cannot be freed, and still works afterwards. */
     CHECK(MPI_Comm_free(&world) != MPI_SUCCESS, "the world was freed");
     world = MPI_COMM_WORLD;
     OK(MPI_Comm_rank(world, &where));
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
     SAME(last == MPI_COMM_WORLD, 1);
     SAME(last_code, MPI_ERR_OTHER);
 
-    /* A duplicate inherits the handler, and the handler hears of the duplicate. */
+    /* A duplicate inherits the handler, and errors on the duplicate reach the handler. */
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     MPI_Send(&value, 1, MPI_INT, world_size + 1, 0, copy);
     SAME(calls, 3);
@@ -68,14 +69,14 @@ int main(int argc, char **argv)
     SAME(calls, 3);
     OK(MPI_Comm_free(&copy));
 
-    /* The handler lives as long as it is attached. */
+    /* The handler works as long as it is attached to a communicator. */
     OK(MPI_Errhandler_free(&mine));
     MPI_Recv(&value, 1, MPI_INT, world_size + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     SAME(calls, 4);
     SAME(last == MPI_COMM_WORLD, 1);
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 
-    /* An error after one: a truncated message. */
+    /* A second error after the first one: a truncated message. */
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     int pair[2] = {1, 2};
     MPI_Request request;

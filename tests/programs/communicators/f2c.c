@@ -1,4 +1,4 @@
-/* Handles to Fortran and back name the same object. */
+/* A handle that is converted to Fortran and back refers to the same object. */
 #include "check.h"
 
 int main(int argc, char **argv)

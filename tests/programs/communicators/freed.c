@@ -1,6 +1,6 @@
-/* Communicators that are freed as soon as they can be, around and after a new order.
- * The input of rankweave_reorder goes at once when the call is back, and so does its result; the same
- * with a topology that may be reordered, whose parent goes before it is used. */
+/* Frees communicators as early as possible, around and after a new order. The program frees the input of
+ * rankweave_reorder and its result as soon as the call returns. It does the same with a topology that may be
+ * reordered: it frees the parent before the topology is used. */
 #include "check.h"
 #include "rankweave.h"
 
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         OK(MPI_Cart_create(again, 1, dims, periods, 1, &grid));
         OK(MPI_Comm_free(&again));
         SAME(total(grid), world_size);
-        if (round % 2) /* Freed with a message still under way. */
+        if (round % 2) /* Freed while a message is pending. */
         {
             MPI_Request requests[2];
             int left, right, in = -1, out = round;

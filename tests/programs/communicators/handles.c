@@ -1,4 +1,4 @@
-/* Handles made, used and freed many times: what a tool keeps per handle must go with it. */
+/* Makes, uses and frees many handles. A tool must discard its data about a handle when the handle is freed. */
 #include "check.h"
 
 enum { LOCAL = 100000, COLLECTIVE = 60 };
@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     const int before = (world_rank + world_size - 1) % world_size;
     char out[64], in[64];
 
-    /* Types of changing size behind handles that are used again. */
+    /* Datatypes of different sizes get the same handle one after the other. */
     for (int i = 0; i < LOCAL; i++) {
         MPI_Datatype type;
         int size;
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         MPI_Group_free(&world);
     }
 
-    /* Requests that are freed instead of waited for, and persistent ones never started. */
+    /* Requests that are freed without a wait, and persistent requests that are never started. */
     for (int i = 0; i < LOCAL; i++) {
         MPI_Request request;
         MPI_Send_init(out, 1, MPI_CHAR, next, 2, MPI_COMM_WORLD, &request);
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         MPI_Request_free(&request);
     }
 
-    /* Communicators of one task cost nobody else anything. */
+    /* Communicators of one task do not involve the other tasks. */
     for (int i = 0; i < 5000; i++) {
         MPI_Comm comm;
         int value = i, got = -1;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         }
         MPI_Comm_free(&comm);
     }
-    /* Handles that are used again for communicators of another order. */
+    /* The same handle is used again for a communicator with another order. */
     for (int i = 0; i < COLLECTIVE; i++) {
         MPI_Comm comm;
         int rank, got = -1;

@@ -1,4 +1,4 @@
-/* Intercommunicators: two groups of the world's tasks, by parity, in reversed order. */
+/* Tests intercommunicators between two groups of tasks: the even and the odd ones, in reversed order. */
 #include "check.h"
 
 int main(int argc, char **argv)
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     MPI_Group_free(&group);
     MPI_Group_free(&world);
 
-    /* Collectives go across. */
+    /* Collective calls send to the other group. */
     int sum = 0, one = 1;
     OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter));
     SAME(sum, remote);

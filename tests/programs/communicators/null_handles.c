@@ -1,5 +1,5 @@
-/* Null handles, and handles of zero bits, which are no communicator and no datatype anywhere: MPI reports them, also
- * right after a communicator was freed. */
+/* Uses null handles, and handles whose bits are all zero, which are no communicator and no datatype in any MPI.
+ * MPI must report them, also directly after a communicator was freed. */
 #include "check.h"
 
 static void refused(void)
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     char out = 1, in = 0;
     MPI_Comm comm;
     MPI_Datatype pair;
-    /* Errors are fatal everywhere but on this communicator. */
+    /* Errors are fatal on all communicators but this one. */
     OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     CHECK(MPI_Allreduce(&out, &in, 1, MPI_CHAR, MPI_OP_NULL, comm) != MPI_SUCCESS, "null operation");

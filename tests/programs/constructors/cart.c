@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     OK(MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &wanted));
     CHECK(wanted >= 0 && wanted < world_size, "%d", wanted);
 
-    /* A grid smaller than the world leaves tasks without one. */
+    /* If the grid is smaller than MPI_COMM_WORLD, some tasks get no communicator. */
     if (world_size > 2) {
         int small[1] = {world_size - 1}, open[1] = {0};
         MPI_Comm line;

@@ -2,9 +2,9 @@
  *
  *     cart_first DX[p][xN] [DY[p][xN] [DZ[p][xN]]]
  *
- * Extents of the grid, p for a periodic dimension, xN for faces of N times the bytes (at most 8). Every
- * process sends BYTES to every neighbour, or as many times that; the data says which rank it comes from. There is no
- * other traffic from one process to another.
+ * DX, DY and DZ are the extents of the grid. p makes a dimension periodic. xN gives its faces N times the bytes
+ * (at most 8). Every process sends BYTES to every neighbour, or N times as many. Each message contains the
+ * rank of its sender. There is no other traffic between processes.
  */
 #include "check.h"
 

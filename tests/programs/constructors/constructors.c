@@ -1,9 +1,9 @@
-/* Constructors of topologies with `reorder`: whatever the order of the new ranks, rank i has the
- * edges that were given for vertex i, and neighbourhood collectives follow them.
+/* Tests the constructors of topologies with `reorder`. With any order of the new ranks, rank i must have the
+ * edges that were given for vertex i, and neighbourhood collectives must follow these edges.
  *
  * argv[1] is one of cart, graph, adjacent, dist, or all. The graph: vertex v has edges to v+1, v+2
  * and, from even ones, to v/2 (also to itself from 0); the weight of an edge is 10 * from + to + 1.
- * With `moved` as second argument, ranks have to be new somewhere.
+ * With `moved` as second argument, at least one rank must change.
  */
 #include "check.h"
 
@@ -51,7 +51,7 @@ static void same_set(const char *what, int vertex, int count, const int *got, in
         CHECK(a[k] == b[k], "%s %d of vertex %d is %d, not %d", what, k, vertex, a[k], b[k]);
 }
 
-/* Notes whether this process has another rank in `comm` than in `parent`. */
+/* Remembers whether this process has another rank in `comm` than in `parent`. */
 static void note(MPI_Comm parent, MPI_Comm comm)
 {
     int before, after;
@@ -63,8 +63,8 @@ static void note(MPI_Comm parent, MPI_Comm comm)
         moved = 1;
 }
 
-/* Every form of neighbourhood collectives: what comes along an edge is said by its two ends and by
- * how many edges between them come before it. */
+/* Tests every form of neighbourhood collectives. The data on an edge is computed from the two ends of the edge
+ * and from the number of earlier edges between them. */
 static void exchange(MPI_Comm comm, int indegree, const int *sources, int outdegree,
                      const int *targets)
 {
@@ -139,7 +139,7 @@ static void exchange(MPI_Comm comm, int indegree, const int *sources, int outdeg
             CHECK(in[k] == sources[k], "allgather: edge %d of %d has %d", k, rank, in[k]);
 }
 
-/* A distributed graph of all vertices; `exact`: in the order of the arguments. */
+/* Checks a distributed graph of all vertices. `exact`: the neighbours have the order of the arguments. */
 static void check_dist(MPI_Comm comm, int weighted, int exact)
 {
     int n, v, kind, indegree, outdegree, flag, from[64], to[3];
@@ -186,7 +186,7 @@ static void adjacent(MPI_Comm parent)
     check_dist(comm, 0, 1);
     OK(MPI_Comm_free(&comm));
 
-    /* Only the first and the last vertex have edges, one from the other. */
+    /* Only the first and the last vertex have edges, from each other. */
     const int last = n - 1, one = 1;
     int sources[1] = {last}, targets[1] = {0};
     OK(MPI_Dist_graph_create_adjacent(
@@ -226,7 +226,7 @@ static void dist(MPI_Comm parent)
         check_dist(comm, weighted, 0);
         OK(MPI_Comm_free(&comm));
     }
-    /* One process gives all. */
+    /* One process gives all edges. */
     int *sources = malloc(sizeof(int) * (size_t)n), *degrees = malloc(sizeof(int) * (size_t)n);
     int *targets = malloc(sizeof(int) * 3 * (size_t)n);
     int count = 0;
@@ -267,7 +267,7 @@ static void graph(MPI_Comm parent, int vertices)
     SAME(all, vertices);
     int wanted = -1;
     OK(MPI_Graph_map(parent, vertices, index, edges, &wanted));
-    /* Open MPI gives processes that are left over a rank here, too. */
+    /* Here, Open MPI also gives a rank to processes that are not needed for the topology. */
     if (!there)
         return;
     MPI_Comm_rank(comm, &rank);
@@ -302,7 +302,7 @@ static void cart(MPI_Comm parent, const int *dims, int periodic)
     SAME(all, vertices);
     int wanted = -1;
     OK(MPI_Cart_map(parent, 2, dims, periods, &wanted));
-    /* Open MPI gives processes that are left over a rank here, too. */
+    /* Here, Open MPI also gives a rank to processes that are not needed for the topology. */
     if (!there)
         return;
     MPI_Comm_rank(comm, &rank);
@@ -326,12 +326,12 @@ static void cart(MPI_Comm parent, const int *dims, int periodic)
                  inside || periodic ? to[0] * dims[1] + to[1] : MPI_PROC_NULL);
         }
     }
-    /* Which of two edges between the same processes is which is a matter of the MPI library. */
+    /* The MPI library decides which of two edges between the same processes comes first. */
     exchange(comm, 4, neighbours, 4, neighbours);
     OK(MPI_Comm_free(&comm));
 }
 
-/* What a communicator has from the one it was made of. */
+/* Checks what a communicator inherits from the one it was made from. */
 static void inheritance(MPI_Comm parent)
 {
     MPI_Comm copy, comm;
@@ -387,7 +387,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     expect_moved = argc > 2 && !strcmp(argv[2], "moved");
     all_of(what, MPI_COMM_WORLD);
-    /* A communicator of some, in another order. */
+    /* A communicator of some processes, in another order. */
     MPI_Comm half;
     OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &half));
     all_of(what, half);

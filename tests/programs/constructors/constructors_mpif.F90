@@ -1,4 +1,4 @@
-! The constructors of topologies with mpif.h.
+! Tests the constructors of topologies with mpif.h.
 #define WITH_MPIF
 #define HANDLE integer
 #include "constructors.inc"

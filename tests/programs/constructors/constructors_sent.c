@@ -1,7 +1,7 @@
-/* Sends along the edges of topologies made with `reorder`, and says what it sent:
+/* Sends along the edges of topologies made with `reorder`, and prints what it sent:
  * lines `p2p FROM TO BYTES` and `collective FROM TO BYTES`, by rank in the world.
  *
- * It has no other traffic: no collective but those that make communicators or go along edges.
+ * It has no other traffic. Its only collective calls make communicators or send along edges.
  */
 #include "check.h"
 
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     send_along(comm, 1, sources, 1, targets);
     OK(MPI_Comm_free(&comm));
 
-    /* The edge of the process before, from there to here. */
+    /* The edge from the previous process to this one. */
     const int degree = 1;
     OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &before, &degree, &v, MPI_UNWEIGHTED, MPI_INFO_NULL,
                              1, &comm));
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     send_along(comm, 2, targets, 2, targets);
     OK(MPI_Comm_free(&comm));
 
-    /* A pair of processes; the others are left over. */
+    /* A topology of two processes; the others are not part of it. */
     const int ends[2] = {1, 2}, edges[2] = {1, 0};
     OK(MPI_Graph_create(MPI_COMM_WORLD, 2, ends, edges, 1, &comm));
     if (comm != MPI_COMM_NULL) {

@@ -1,6 +1,6 @@
-/* Constructors of topologies with arguments that MPI refuses, or that not all processes agree on:
- * prints the class of every error, as `rank NAME class`. With `odd` as argument also calls in which
- * some processes ask for new ranks and others do not.
+/* Calls constructors of topologies with arguments that MPI refuses, or that differ between processes. Prints the
+ * class of every error as `rank NAME class`. With the argument `odd` it also makes calls in which some
+ * processes ask for new ranks and others do not.
  */
 #include "check.h"
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     /* A process by itself. */
     told("cart self", MPI_Cart_create(MPI_COMM_SELF, 1, one, one, 1, &made));
 
-    /* Not all want new ranks: no error, and nobody waits for the others. MPICH does wait. */
+    /* Not all processes ask for new ranks: this is no error, and no process waits for the others. MPICH does wait. */
     if (argc < 2 || strcmp(argv[1], "odd")) {
         MPI_Finalize();
         return failures != 0;

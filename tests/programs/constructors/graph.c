@@ -7,7 +7,7 @@
 static int up(int rank, int by) { return (rank + by) % world_size; }
 static int down(int rank, int by) { return (rank + world_size - by % world_size) % world_size; }
 
-/* Every rank has edges to the next and the next but one; checks what arrives along them. */
+/* Every rank has edges to the next two ranks. Checks the data that arrives along them. */
 static void exchange(MPI_Comm comm)
 {
     int rank, out[2], in[2], counts[2] = {1, 1}, displacements[2] = {0, 1};
@@ -19,7 +19,7 @@ static void exchange(MPI_Comm comm)
     SAME(indegree, 2);
     SAME(outdegree, 2);
     OK(MPI_Dist_graph_neighbors(comm, 2, sources, weights_in, 2, targets, weights_out));
-    /* The order of the neighbours is the library's own unless they were given as adjacent. */
+    /* The MPI library chooses the order of the neighbours, except for MPI_Dist_graph_create_adjacent. */
     for (int k = 0; k < 2; k++) {
         CHECK(targets[k] == up(rank, 1) || targets[k] == up(rank, 2), "target %d of %d", targets[k],
               rank);

@@ -2,11 +2,11 @@
  * in MPI libraries that reorder by themselves, by the number of the report at
  * github.com/open-mpi/ompi/issues. The library under test makes these communicators itself.
  *
- * Prints `ok #NUMBER` for every report whose graph works, so that what hangs or crashes has a name.
+ * Prints `ok #NUMBER` for every report whose graph works. The next report is then the one that hangs or crashes.
  */
 #include "check.h"
 
-/* What comes along the edges of a communicator is what their sources sent. */
+/* Checks that the data along every edge is what its source sent. */
 static void check_edges(const char *report, MPI_Comm comm)
 {
     int rank, indegree, outdegree, weighted, sources[64], targets[64], in_weights[64], weights[64];
@@ -30,7 +30,7 @@ static void check_edges(const char *report, MPI_Comm comm)
         CHECK(in[k] == sources[k], "%s: edge %d of vertex %d has %d", report, k, rank, in[k]);
 }
 
-/* Says that a report's graph works, if it does on all processes. */
+/* Prints that the graph of a report works, if it works on all processes. */
 static void passed(const char *report)
 {
     static int before;
@@ -53,7 +53,7 @@ static int first_two_exchanged(int rank)
     return rank < 2 ? 1 - rank : rank;
 }
 
-/* A communicator of the processes of this host, ordered by a key: what was made is in that order. */
+/* Checks that a communicator of the processes of this host, made with a key, has the order of the keys. */
 static void check_split(const char *report, MPI_Comm comm, int (*key)(int))
 {
     int rank, size, here[64], there[64];

@@ -1,4 +1,5 @@
-/* A halo exchange on a torus whose ranks may be reordered, by a program that mixes ranks, or does not:
+/* A halo exchange on a torus whose ranks may be reordered. HOW decides whether the program confuses the ranks
+ * of the torus with those of MPI_COMM_WORLD:
  *
  *     mixed_halo KIND HOW
  *
@@ -12,9 +13,9 @@
  *            numbers   neighbours as the new communicator tells them, on MPI_COMM_WORLD
  *            rank      neighbours by the rank in MPI_COMM_WORLD, on the new communicator
  *
- * Everybody has four neighbours and gets four messages however it goes, from whoever sends: the
- * mistakes end well and give wrong numbers. With ranks as they were all of them print the same sum.
- * Prints how many processes have a new rank, and whether each got what its neighbours have.
+ * In every case each process has four neighbours and receives four messages from any source. A wrong program
+ * therefore does not hang, but computes wrong numbers. If no rank changed, all of them print the same sum.
+ * Prints how many processes have a new rank, and whether each received the data of its neighbours.
  */
 #include "check.h"
 
@@ -104,7 +105,7 @@ int main(int argc, char **argv)
         if (step == 0 || again) made = torus(kind);
         MPI_Comm_rank(made, &rank);
         news = rank != world_rank;
-        /* What belongs to this process: the vertex of its new rank, or of its old one. */
+        /* The vertex of this process: that of its new rank, or that of its old one. */
         int vertex = rank;
         MPI_Comm on = made;
         told(kind, made, to);
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
             MPI_Win window;
             MPI_Win_create(in, sizeof in, sizeof(int), MPI_INFO_NULL, made, &window);
             MPI_Win_fence(0, window);
-            /* Sent to the neighbour on one side: there it comes from the other one. */
+            /* A message to the neighbour on one side arrives there from the other side. */
             for (int k = 0; k < 4; k++)
                 OK(MPI_Put(&vertex, 1, MPI_INT, to[k], k ^ 1, 1, MPI_INT, window));
             MPI_Win_fence(0, window);

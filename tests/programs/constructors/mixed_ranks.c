@@ -1,4 +1,4 @@
-/* A program that counts on a place of its ranks, or not, by its argument:
+/* A program that depends on the process of its ranks, or does not. The argument decides:
  *
  *   launcher        takes the launcher's rank from the environment for its rank in MPI
  *   cart            mixes ranks of a Cartesian communicator whose ranks may be reordered with those

@@ -66,7 +66,7 @@ struct row {
 /* The rows that this MPI and this binding have. */
 extern const struct row rows[];
 extern const int row_count;
-/* How the binding is called. */
+/* The name of the binding. */
 extern const char binding[];
 int binding_init(int *argc, char ***argv);
 int binding_finalize(void);

@@ -1,4 +1,4 @@
-/* Ways to end a program, after 10 messages of 100 bytes to the next task; argv[1] says how.
+/* Ends in different ways, after 10 messages of 100 bytes to the next task; argv[1] selects the way.
  *
  * finalize N: MPI_Finalize, with a callback that still uses MPI; then task 0 returns N
  * abort N:    the last task calls MPI_Abort(N)
@@ -18,7 +18,7 @@ static int at_end(MPI_Comm comm, int key, void *value, void *extra)
     int initialized = 0, finalized = 1, rank = -1;
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
-    /* MPI still works while the attributes of MPI_COMM_SELF go. */
+    /* MPI still works while the attributes of MPI_COMM_SELF are deleted. */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     ended = initialized && !finalized && rank == world_rank;
     return MPI_SUCCESS;

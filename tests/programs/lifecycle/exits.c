@@ -1,5 +1,5 @@
-/* Every way to end, after traffic of every kind; argv[1] says how, argv[2] is a file that task 0 makes
- * when all have sent everything.
+/* Ends in every possible way, after traffic of every kind. argv[1] selects the way. argv[2] is a file that task 0
+ * creates when all tasks have sent everything.
  *
  * finalize, return (from main without MPI_Finalize), exit, _exit, abort (the C function), mpi_abort,
  * sigterm, sigkill, segv, last_sigkill (the last task only, the others wait), exec (another program
@@ -88,14 +88,14 @@ int main(int argc, char **argv)
     MPI_Comm half, gone;
     OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &half));
     ring(half, 50, 4);
-    /* More ways of calling than fit into what a spill file begins with. */
+    /* More kinds of collective calls than fit into the first region of a spill file. */
     collectives(half, strcmp(how, "fill") ? 40 : 400);
     OK(MPI_Comm_dup(half, &gone));
     collectives(gone, 20);
     OK(MPI_Comm_free(&gone));
     collectives(MPI_COMM_WORLD, 10);
     window();
-    /* Who leaves this knows that everybody has come here. */
+    /* A task that returns from this call knows that all tasks have reached it. */
     OK(MPI_Barrier(MPI_COMM_WORLD));
     if (world_rank == 0 && argc > 2)
         close(open(argv[2], O_CREAT | O_WRONLY, 0600));
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "wait"))
         for (int i = 0; i < 20; i++)
             usleep(100000);
-    /* No verdict of all: nothing is sent that the other ends do not send. */
+    /* No common verdict: this way of ending sends no more than the others. */
     if (world_rank == 0 && failures == 0)
         printf("ok %s\n", how);
     MPI_Finalize();

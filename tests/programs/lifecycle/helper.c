@@ -1,5 +1,5 @@
-/* The program and its own library (libmpi_helper.c) agree on who they are, and what the library sends
- * counts. */
+/* The program and its own library (libmpi_helper.c) see the same rank, and the messages of the library are
+ * counted. */
 #include "check.h"
 #include <dlfcn.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     char path[4096] = {0};
     CHECK(readlink("/proc/self/exe", path, sizeof path - 20) > 0, "no path");
     strcpy(strrchr(path, '/') + 1, "libmpi_helper.so");
-    /* Mapped before MPI_Init, as a library the program is linked with. */
+    /* Loaded before MPI_Init, like a library that the program is linked with. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     begin(&argc, &argv);
     int (*helper_rank)(void) = NULL;

@@ -1,4 +1,4 @@
-/* What rank 0 reads from its standard input is all that the launcher was given. */
+/* Checks that rank 0 reads from its standard input everything that was given to the launcher. */
 #include "check.h"
 #include <poll.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (world_rank != 0) {
-        /* Nobody else gets any of it. */
+        /* No other process receives any of it. */
         char byte;
         struct pollfd input = {.fd = 0, .events = POLLIN};
         CHECK(poll(&input, 1, 0) <= 0 || read(0, &byte, 1) <= 0, "there is input");

@@ -1,4 +1,4 @@
-/* Loads another library before MPI_Init, in whose functions calls can pass by unseen.
+/* Loads another library before MPI_Init. Calls from that library may not be seen.
  *   late_library FILE   a ring of messages of 100 bytes, ten times */
 #include "check.h"
 #include <dlfcn.h>

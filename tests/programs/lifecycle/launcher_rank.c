@@ -1,5 +1,6 @@
-/* A program that reads its rank from the launcher's variables after MPI_Init, and its place on the node:
- * the first is that of the world it sees, the second stays. With "again" it sets one itself. */
+/* A program that reads its rank and its local rank on the node from the launcher's variables after MPI_Init. The
+ * rank must be that in the MPI_COMM_WORLD that the program sees; the local rank must not change. With
+ * "again" it sets a variable itself. */
 #include "check.h"
 
 static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
     kept = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
     CHECK(strcmp(kept ? kept : "", before) == 0, "the place on the node changed");
     if (argc > 1 && strcmp(argv[1], "again") == 0) {
-        /* What the program sets itself stays. */
+        /* A variable that the program set itself is not changed. */
         setenv(names[0], "1000", 1);
         unsetenv(names[1]);
     }

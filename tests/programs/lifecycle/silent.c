@@ -1,4 +1,4 @@
-/* Calls around the program's work that a tool must not disturb: time, version, names, input,
+/* Makes calls besides communication that a tool must not disturb: time, version, names, input,
  * memory, info objects, MPI_Pcontrol, requests of the user's own. */
 #include "check.h"
 
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     SAME(length, strlen(text));
     for (int level = 0; level < 3; level++)
         MPI_Pcontrol(level);
-    /* Input reaches task 0. */
+    /* Task 0 receives the standard input. */
     if (argc > 1 && !strcmp(argv[1], "stdin") && world_rank == 0) {
         char line[64] = "";
         CHECK(fgets(line, sizeof line, stdin) && !strcmp(line, "hello\n"), "got '%s'", line);

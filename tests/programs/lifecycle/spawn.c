@@ -1,4 +1,4 @@
-/* The world starts two more processes, talks to them, merges with them and parts from them. */
+/* MPI_COMM_WORLD starts two more processes, communicates with them, merges with them and disconnects. */
 #include "check.h"
 
 static int child(MPI_Comm parent)

@@ -1,6 +1,6 @@
-/* Variables of the tools interface that belong to a communicator: those of MPI_COMM_WORLD are those of
- * the world that the program sees. Open MPI has such a variable: how many messages from each rank came
- * before a receive asked for them. */
+/* Reads variables of the tools interface that belong to a communicator. Those of MPI_COMM_WORLD must belong to the
+ * MPI_COMM_WORLD that the program sees. Open MPI has such a variable: the number of messages from each rank
+ * that arrived before a matching receive was posted. */
 #include "check.h"
 
 static int find(const char *wanted, int *comm_bound)
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     variable = find("pml_ob1_unexpected_msgq_length", &comm_bound);
-    /* Nothing to look at in other libraries, and in other layers of this one. */
+    /* Other MPI libraries, and other layers of Open MPI, do not have this variable. */
     if (variable >= 0 && comm_bound) {
         MPI_Comm world = MPI_COMM_WORLD, other;
         MPI_T_pvar_session session;
@@ -46,10 +46,10 @@ int main(int argc, char **argv)
         MPI_Barrier(other);
         OK(MPI_Send(&value, 1, MPI_INT, to, 1, MPI_COMM_WORLD));
         OK(MPI_Send(&value, 1, MPI_INT, to, 2, MPI_COMM_WORLD));
-        /* What comes last is there: so is what was sent before. */
+        /* The last message has arrived, so all earlier ones have arrived too. */
         OK(MPI_Recv(&value, 1, MPI_INT, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         OK(MPI_T_pvar_read(session, handle, waiting));
-        /* Nobody sends anything else on the world before all have looked. */
+        /* No process sends anything else on MPI_COMM_WORLD before all have read the variable. */
         MPI_Barrier(other);
         OK(MPI_Comm_free(&other));
         for (int rank = 0; rank < world_size && rank < 64; rank++)

@@ -1,12 +1,12 @@
-/* Time in MPI as the program itself measures it, in seconds: `ok times SECONDS` of every task. No task
- * makes another call that waits for others: on a busy machine that alone may take long.
+/* Measures its own time in MPI, in seconds. Every task prints `ok times SECONDS`. No task makes another call that
+ * waits for other tasks, because on a busy machine such a call alone may take long.
  *
  *   wait      task 0 computes while the others wait for it, in different calls by turns
  *   short     many short calls with many arguments, about half of the time between them
- *   fast      as fast as it goes, half of the time: not every call can be timed
+ *   fast      calls without a pause for half of the time: too many to time each of them
  *   threads   short calls from several threads one after the other (MPI_THREAD_SERIALIZED)
  *   longjmp   an error handler leaves the call by longjmp, then as `wait`
- *   fork      as `fast`, with children that do nothing with MPI meanwhile
+ *   fork      as `fast`, with child processes that do not use MPI
  *   exit      an error handler ends the program inside a call, with code 3
  *   leave     exit(0) without MPI_Finalize
  */
@@ -78,7 +78,7 @@ static void waits(double seconds)
     }
 }
 
-/* Twelve arguments, then nine: on the stack they follow each other. */
+/* Twelve arguments, then nine: arguments on the stack stand one behind the other. */
 static void one_round(int i)
 {
     int right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
@@ -126,8 +126,8 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What counts is the usual length of a block: one in which another process had the processor is long, and
- * a few windows say little about such. */
+/* The usual length of a block is used. A block is too long if another process had the processor meanwhile, and
+ * the few windows of time cannot measure such blocks well. */
 static void fast(double seconds, int with_children)
 {
     static double lengths[1 << 16];
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     if (strcmp(how, "longjmp") == 0) {
-        /* Some MPI libraries hold a lock in the handler: only before anything is on its way. */
+        /* Some MPI libraries hold a lock while the handler runs, so this is done before any message is pending. */
         if (!setjmp(back))
             wrong_call(jumps);
         OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));

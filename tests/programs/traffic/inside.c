@@ -1,6 +1,6 @@
 /* Calls from inside the MPI library: those of a component loaded by a call for files (mca_io_romio_inside.c),
- * and those made while such a call runs (here by an error handler). None is the program's; its own
- * are five rings. */
+ * and those made while such a call runs (here by an error handler). None of these calls belongs to
+ * the program. The program's own traffic is five rings. */
 #include "check.h"
 #include <dlfcn.h>
 #include <unistd.h>

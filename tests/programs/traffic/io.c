@@ -1,4 +1,4 @@
-/* MPI-IO on the world: collective, ordered, shared pointer, views; argv[1] is the file. */
+/* Tests MPI-IO on MPI_COMM_WORLD: collective, ordered, shared pointer, views; argv[1] is the file. */
 #include "check.h"
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     if (world_size > 1)
         SAME(block[1], 7011);
 
-    /* The order of ranks decides where each writes. */
+    /* The order of the ranks decides where each rank writes. */
     OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     OK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
     block[0] = 9000 + world_rank;

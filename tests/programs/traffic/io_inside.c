@@ -1,5 +1,5 @@
-/* Files under a library that is itself written as an MPI program (ROMIO): what it sends is not the
- * program's. The program's own traffic are five rings and the reduction at its end.
+/* Uses files with a library that calls MPI itself (ROMIO). The messages of that library are not traffic of the
+ * program. The program's own traffic is five rings and the reduction at its end.
  *   io_inside blocking | nonblocking */
 #include "check.h"
 #include <unistd.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     SAME(back[63], 1000 * world_rank + 63);
     OK(MPI_File_close(&file));
     ring();
-    /* The second file finds everything loaded. */
+    /* With the second file, all components are loaded already. */
     OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE,
                      MPI_INFO_NULL, &file));
     OK(MPI_File_read_at_all(file, (MPI_Offset)sizeof(int) * world_rank, back, 1, MPI_INT, &status));

@@ -2,8 +2,8 @@
  *
  * usage: large send|send_c|bcast
  *   send    int count of doubles     send_c  MPI_Count of bytes     bcast  int count of doubles
- * Matrix: C(0, 1) = 2^31 + 8 bytes in one message. Neither side has that much memory: the sender
- * reads pages of zeros, the receiver's addresses all lie on the same two megabytes.
+ * Matrix: C(0, 1) = 2^31 + 8 bytes in one message. Neither side needs that much memory: the sender
+ * reads pages of zeros, and all addresses of the receiver are mapped to the same two megabytes.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "bcast") != 0)
         return verdict("large");
-    // The verdict is a collective call too.
+    // The common verdict is a collective call too.
     if (world_rank == 1 && failures == 0)
         printf("ok large\n");
     MPI_Finalize();

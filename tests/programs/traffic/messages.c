@@ -1,4 +1,4 @@
-/* Messages out of the ordinary: to MPI_PROC_NULL, to oneself, empty, of derived types, packed,
+/* Sends unusual messages: to MPI_PROC_NULL, to the same process, empty, of derived types, packed,
  * through MPI_BOTTOM, cancelled, and completed in every way. */
 #include "check.h"
 
@@ -94,7 +94,7 @@ static void types(int next, int before)
     OK(MPI_Sendrecv(list, 1, indexed, next, 4, taken, 3, MPI_INT, before, 4, MPI_COMM_WORLD,
                     &status));
     SAME(taken[2], 6);
-    /* A type survives the one it was made from. */
+    /* A datatype remains valid after the datatype it was made from is freed. */
     OK(MPI_Type_contiguous(2, record, &two));
     OK(MPI_Type_free(&record));
     OK(MPI_Type_commit(&two));
@@ -182,7 +182,7 @@ static void completion(int next, int before)
             SAME(request[i] == MPI_REQUEST_NULL, 1);
         }
     }
-    /* A receive that never comes is cancelled. */
+    /* A receive that no message matches is cancelled. */
     MPI_Status last;
     int cancelled = 0;
     OK(MPI_Irecv(in, 1, MPI_INT, before, 9999, MPI_COMM_WORLD, &request[0]));

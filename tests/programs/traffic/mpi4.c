@@ -1,5 +1,5 @@
-/* What MPI 4 added: sessions, large counts, persistent collectives, partitioned messages. In an MPI
- * without these the program has nothing to check. */
+/* Tests the additions of MPI 4: sessions, large counts, persistent collectives, partitioned messages. With an MPI
+ * library that has none of them the program checks nothing. */
 #include "check.h"
 
 #if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)

@@ -1,4 +1,4 @@
-/* Every task sends `messages` messages of `bytes` bytes to the next one; argv[1] says by which call.
+/* Every task sends `messages` messages of `bytes` bytes to the next task; argv[1] selects the call.
  *
  * Matrix: C(i, i+1 mod n) = messages * bytes, nothing else (MODE start: on rank 0 alone).
  */
@@ -54,8 +54,8 @@ static void blocking(Blocking send, int left, int right, int round)
     arrived(left, round, &status);
 }
 
-/* Receives must be posted before a ready send: an extra token would change the matrix, so the
- * receives of all rounds are posted first and a barrier follows. */
+/* A ready send needs a posted receive. A message that announces it would change the matrix, so the receives of all
+ * rounds are posted first, and a barrier follows. */
 static void ready(Blocking send, int left, int right)
 {
     char *all = malloc((size_t)bytes * (size_t)messages);

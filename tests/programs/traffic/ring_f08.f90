@@ -1,4 +1,4 @@
-! The same ring with `use mpi_f08`, where ierror is optional and mostly left out.
+! The same ring with `use mpi_f08`. ierror is optional there, and most calls omit it.
 program ring
   use mpi_f08
   implicit none

@@ -55,7 +55,7 @@ static void everything(void)
     SAME(size, world_rank);
     OK(MPI_Group_free(&group));
 
-    /* Everybody adds one to task 0. */
+    /* Every task adds one to a number of task 0. */
     OK(MPI_Win_fence(0, window));
     OK(MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window));
     OK(MPI_Win_fence(0, window));
@@ -109,7 +109,7 @@ static void everything(void)
     SAME(window == MPI_WIN_NULL, 1);
     free(memory);
 
-    /* Memory that the library allocates, in a communicator with other ranks than the world. */
+    /* Memory allocated by MPI, on a communicator whose ranks differ from those of MPI_COMM_WORLD. */
     MPI_Comm reversed;
     OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &reversed));
     OK(MPI_Win_allocate(CELLS * sizeof(int), sizeof(int), MPI_INFO_NULL, reversed, &memory,
@@ -127,7 +127,7 @@ static void everything(void)
     OK(MPI_Win_free(&window));
     OK(MPI_Comm_free(&reversed));
 
-    /* Shared memory of one host, whoever is there. */
+    /* Shared memory of all tasks on one host. */
     MPI_Comm host;
     int *theirs, unit, rank;
     MPI_Aint bytes;

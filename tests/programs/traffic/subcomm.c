@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free(&copy));
     OK(MPI_Comm_free(&reversed));
 
-    /* A task that takes no part gets no communicator. */
+    /* A task that is not a member gets no communicator. */
     MPI_Comm some;
     OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank == 0 ? MPI_UNDEFINED : 4, 0, &some));
     SAME(some == MPI_COMM_NULL, world_rank == 0);

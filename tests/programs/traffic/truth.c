@@ -1,5 +1,5 @@
-/* Makes every MPI call that moves data, on one kind of communicator, in sizes that tell one call from
- * another: what has to be counted is worked out from the same rules in tests/mpi/recording/truth_expected.py.
+/* Makes every MPI call that moves data, on one kind of communicator. Each call has a size of its own, so that calls
+ * can be distinguished. tests/mpi/recording/truth_expected.py computes the expected counts by the same rules.
  *
  * usage: truth KIND [ROW…]      KIND: see truth_comms.c; ROW: functions as in calls.tbl, default all;
  *                               ROW:in_place and ROW:null leave out that form of the call, ROW:again
@@ -21,11 +21,11 @@
 #define WINDOWS 3
 
 static struct place place;          /* the communicator and where the caller is in it */
-static struct args a;               /* of the call at hand */
+static struct args a;               /* of the present call */
 static char send_space[SPACE], recv_space[SPACE], peer_space[SPACE], attached[SPACE];
 static int64_t window_space[2][SPACE / 8];
 static MPI_Datatype types[4];
-static int without_in_place, without_null, without_again; /* forms that this MPI cannot do */
+static int without_in_place, without_null, without_again; /* forms that this MPI library does not have */
 static int sizes[4] = {4, 8, 1, 12};
 static MPI_Op own_op, own_commutative;
 static MPI_Win windows[WINDOWS];
@@ -100,7 +100,7 @@ static int start(void) {
     return row->call(&a);
 }
 
-/* A call made as often as `times` says; a persistent one is made once and started so often. */
+/* Makes a call `times` times. A persistent call is made once and started `times` times. */
 static void make(const struct row *row, int times) {
     if (row->flavour == PERSISTENT) {
         check(row->call(&a), row->name);
@@ -152,7 +152,7 @@ static void sends(const struct row *row, int by, int count, int kind, int times)
     if (row->family == SENDRECV) {
         left = a.source = only_sender(by);
         a.rtype = a.type;
-        /* One that replaces needs room for what the sender sends. */
+        /* A call that replaces its buffer needs space for the data of the sender. */
         a.rcount = SPACE / 20;
     }
     if (row->flavour == PERSISTENT) check(row->call(&a), row->name);
@@ -171,7 +171,7 @@ static void point_to_point(const struct row *row) {
     int replaces = strstr(row->name, "replace") != NULL;
     for (int i = 0; i < rounds(k); i++) {
         fresh();
-        /* What replaces has to receive as much as it sends. */
+        /* A call that replaces its buffer receives as much as it sends. */
         int count = replaces ? uniform(k, i) : mine(k, i, place.rank);
         sends(row, shift(k) + i, count, type_of(k, i), 2);
     }

@@ -1,8 +1,8 @@
-/* MPI_Init goes past everything that stands before the MPI library, as it does through a handle of
- * dlopen; so do the calls of this program that are not part of the test.
+/* The MPI_Init of this program does not reach a preloaded library, as if it were called through a handle of
+ * dlopen. The same is true for those calls of this program that are not part of the test.
  *   unseen ring     all processes then communicate
  *   unseen partly   only tasks 0 and 1 make calls that can be seen before the end
- *   unseen alone    the same, and the end of the others passes by unseen too */
+ *   unseen alone    the same, and MPI_Finalize of the others is not seen either */
 #include "check.h"
 #include <dlfcn.h>
 
