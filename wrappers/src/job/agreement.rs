@@ -13,6 +13,10 @@ use libc::c_int;
 use rw::launch::Program;
 use std::time::{Duration, SystemTime};
 
+/// How long to wait where some processes may never come: at the end of a job whose start was not seen or
+/// that uses sessions, and for the locations, when some process has the library switched off.
+pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
+
 /// What all processes find out together before anything else.
 #[derive(Debug)]
 pub struct Agreement {

@@ -9,7 +9,7 @@ use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::world;
-use crate::job::agreement::Agreement;
+use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructed::CONSTRUCTED;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
@@ -17,7 +17,7 @@ use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
-use crate::job::start::{self, PATIENCE_AT_END};
+use crate::job::running;
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
@@ -84,7 +84,7 @@ type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::Measured>, Vec
 /// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
 /// nothing without a job.
 pub fn finish<A: Abi>() -> Option<()> {
-    let mut job = start::take()?;
+    let mut job = running::take()?;
     let wall = job.started.elapsed();
     let in_mpi = guarded(time::stop);
     let private = match job.comm {

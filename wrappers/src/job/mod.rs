@@ -11,6 +11,7 @@ pub mod locate;
 pub mod places;
 pub mod rank_mixing;
 pub mod rank_zero;
+pub mod running;
 pub mod search;
 pub mod shared_search;
 pub mod spill;

@@ -1,4 +1,4 @@
-//! The job's way through the library: MPI_Init → agree on what to do → run; then `ending`.
+//! The start of a job: MPI_Init → agree on what to do → search for a permutation → new world → record.
 //!
 //! Collective steps are taken by all processes in the same order, whatever a single one finds
 //! broken: rank 0 alone looks at the store, decides, and tells the others. If some processes of the
@@ -9,7 +9,7 @@ use crate::comm::handle::PendingDuplicate;
 use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
 use crate::comm::world;
-use crate::job::agreement::Agreement;
+use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::facts::{self, ConstructorFacts};
 use crate::job::finish;
 use crate::job::hooks::{self, Level};
@@ -17,6 +17,7 @@ use crate::job::launcher_rank;
 use crate::job::locate::{self, Step};
 use crate::job::places::{LOCATION_BYTES, Location, Locations};
 use crate::job::rank_zero;
+use crate::job::running::{self, Job};
 use crate::job::search::{self, Leader, Word};
 use crate::job::spill;
 use crate::job::stdin;
@@ -35,40 +36,18 @@ use crate::sys::panic_barrier::guarded;
 use crate::sys::step_timer::Clock;
 use crate::time;
 use libc::c_int;
-use parking_lot::Mutex;
 use rw::launch::{Action, Instructions, LaunchRecorder, Processes};
 use rw::options::{Mode, Settings};
 use rw::store::Placement;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A job between start and finish.
-#[derive(Debug)]
-pub struct Job {
-    /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
-    pub comm: Option<u64>,
-    /// When it was known what to do.
-    pub started: Instant,
-    /// What all processes do.
-    pub instructions: Instructions,
-    /// Known on rank 0 if they were needed at the start.
-    pub places: Option<Placement>,
-    /// Kept on rank 0 only.
-    pub recorder: Option<LaunchRecorder>,
-    /// There is no world: the program uses sessions.
-    pub sessions: bool,
-}
-
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The program's MPI_Init or MPI_Init_thread came by here.
 static INIT_SEEN: AtomicBool = AtomicBool::new(false);
-static JOB: Mutex<Option<Job>> = Mutex::new(None);
 
 /// How long to wait for the other processes at the start.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The same where some may never come: at the end of a job whose start was not seen or of sessions, and for
-/// the places, when some process has the library switched off.
-pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
 /// Up to how many processes all tell rank 0 at once where they are, asked or not.
 const AHEAD: usize = 4096;
 
@@ -111,14 +90,9 @@ pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
     }
 }
 
-/// The job, for its end; `None` where there is none, or if it was taken already.
-pub fn take() -> Option<Job> {
-    JOB.lock().take()
-}
-
 /// Called when the last session is about to be finalised.
 pub fn finish_sessions<A: Abi>() {
-    if JOB.lock().as_ref().is_some_and(|job| job.sessions) {
+    if running::uses_sessions() {
         guarded(finish::finish::<A>);
     }
 }
@@ -184,7 +158,7 @@ fn watch<A: Abi>(size: usize, job: Job) {
     if !job.sessions {
         finish::watch::<A>();
     }
-    *JOB.lock() = Some(job);
+    running::set(job);
     guarded(|| {
         time::start(config::settings().0.times);
         Some(())
