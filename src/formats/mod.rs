@@ -124,7 +124,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Format> {
 pub fn detect(source: &Source<'_>) -> Result<&'static dyn Format> {
     FORMATS.iter().copied().find(|f| f.reads() && f.detects(source)).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name()).collect();
-        Error::new(ErrorKind::Format, "the content is of no known matrix format")
+        Error::new(ErrorKind::Format, "the file has none of the known matrix formats")
             .at(source.name())
             .advise(format!("a file of one of {}", names.join(", ")))
     })

@@ -43,9 +43,12 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
                     Finding::new(
                         Severity::Warning,
                         "library-private",
-                        format!("other users cannot read {}", path.display()),
+                        format!(
+                            "other users cannot read {}: it is not preloaded for them",
+                            path.display()
+                        ),
                     )
-                    .advise("chmod a+r, if others are to use it"),
+                    .advise("chmod a+r, if others shall use it"),
                 );
             }
             diagnosis.library = Some((path, image));
@@ -53,7 +56,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
         Err(NotElf::Unreadable(why)) => {
             diagnosis.findings.push(broken(format!("the library cannot be read: {why}")));
         }
-        Err(_) => diagnosis.findings.push(broken("the file to preload is no library".into())),
+        Err(_) => diagnosis.findings.push(broken("the file to preload is not a library".into())),
     }
 }
 
@@ -79,9 +82,13 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             None => Finding::new(
                 Severity::Warning,
                 "preload-missing",
-                format!("LD_PRELOAD already names {entry}, which is not there or no library"),
+                format!(
+                    "LD_PRELOAD already names {entry}, which does not exist or is not a library"
+                ),
             )
-            .advise("taking it out: every process of the launch complains about it"),
+            .advise(
+                "taking it out of LD_PRELOAD: every process of the launch prints an error about it",
+            ),
             Some(image) if entry.ends_with("librankweave.so") => Finding::new(
                 Severity::Warning,
                 "preload-twice",
@@ -90,16 +97,16 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
                     image.path.display()
                 ),
             )
-            .advise("taking it out: only the first of the two works"),
+            .advise("taking it out of LD_PRELOAD: only the first of the two works"),
             Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Finding::new(
                 Severity::Note,
                 "preload-tool",
-                format!("{entry} wraps MPI calls, too; it gets them behind this library"),
+                format!("{entry} wraps MPI calls too; calls reach it after this library"),
             ),
             Some(_) => Finding::new(
                 Severity::Note,
                 "preload-other",
-                format!("{entry} is preloaded, too; it does not wrap MPI"),
+                format!("{entry} is preloaded too; it does not wrap MPI calls"),
             ),
         };
         diagnosis.before.push(path);
@@ -118,7 +125,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
                 "no launcher is recognised; settings go through the environment, which reaches the \
                  processes of other nodes only if the launcher passes it on",
             )
-            .advise("mpirun, mpiexec or srun as the first word, or as it is if the launcher does"),
+            .advise("mpirun, mpiexec or srun as the first word; or this launcher, if it passes the environment on"),
         );
     }
     if let Some(image) = &diagnosis.launch.container {
@@ -155,7 +162,11 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
         }
     }
     if diagnosis.settings.mode == Mode::Off {
-        list.push(Finding::new(Severity::Problem, "mode-off", "the mode is off: nothing is done"));
+        list.push(Finding::new(
+            Severity::Problem,
+            "mode-off",
+            "the mode is off: nothing is recorded or reordered",
+        ));
     }
     let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
     if !alike {
@@ -314,7 +325,7 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
                 "libhwloc is not found here; the topology is read from /sys instead",
             )
             .advise(
-                "installing hwloc on the compute nodes for caches and packages of odd machines",
+                "installing hwloc on the compute nodes, which knows the caches and packages of more machines",
             ),
         );
     }

@@ -120,7 +120,8 @@ impl Diagnosis {
             let text = format!("topologies keep their ranks: {}", verdict.reason);
             let code = "mixes-ranks";
             self.findings.push(Finding::new(Severity::Warning, code, text).advise(
-                "'rankweave check' again after the program was repaired; --allow or --mode reorder",
+                "'rankweave check' again after the program was repaired; --allow or --mode reorder to \
+                     reorder it all the same",
             ));
         }
         let reason = match store.objection(&program) {
@@ -139,7 +140,8 @@ impl Diagnosis {
                 ),
             )
             .advise(
-                "'rankweave check' again after the program was repaired; --allow or --mode reorder",
+                "'rankweave check' again after the program was repaired; --allow or --mode reorder to \
+                     reorder it all the same",
             ),
         );
         self.left_alone = Some("'rankweave check' found a difference".into());

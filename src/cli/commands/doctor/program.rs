@@ -47,7 +47,7 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
                 "program-unreadable",
                 format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
             )
-            .advise("asking somebody who can read it; the loader preloads into it all the same"),
+            .advise("running this as a user who can read it; the library is preloaded into it all the same"),
         ),
         Program::Missing(word) => found.push(
             Finding::new(
@@ -84,7 +84,7 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
                     "clears-preload",
                     format!("'{how}' takes LD_PRELOAD away from the program"),
                 )
-                .advise("leaving LD_PRELOAD and the RANKWEAVE_ variables alone there"),
+                .advise("a command that keeps LD_PRELOAD and the RANKWEAVE_ variables"),
             );
         } else if let Some(value) = &through.preload {
             found.push(
@@ -436,7 +436,11 @@ fn mpi_library(
         ));
     }
     if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
-        found.push(Finding::new(Severity::Problem, "one-rank", "one rank has nobody to talk to"));
+        found.push(Finding::new(
+            Severity::Problem,
+            "one-rank",
+            "the launch has one rank: no traffic is recorded",
+        ));
     }
 }
 
