@@ -1,4 +1,5 @@
-"""What is run: programs with their arguments, what they have to send, and where they can run."""
+"""The cases of the MPI tests: programs with their arguments, their expected traffic, and the MPI libraries
+with which they can run."""
 
 from recording import expected
 
@@ -7,12 +8,12 @@ class Case:
     """One program with arguments.
 
     matrix: function of np giving the expected matrix, or None; `kind` is the traffic it covers.
-    light: only the launches that matter for this one (the same code paths are covered by others).
-    code: exit code without and with the tool; None if it is only compared.
-    noisy: the launcher comments on the end; of standard output only the program's lines count.
+    light: fewer launches (other cases cover the same code).
+    code: the exit code, without and with the library; None if the two are only compared.
+    noisy: the launcher prints messages at the end; only the program's lines of standard output are compared.
     needs: further sources to compile, which the program loads.
-    reorders: False where the ranks must be left alone in every launch.
-    fixed: task 0 has to stay with its process (which has the standard input).
+    reorders: False if no launch may reorder the ranks.
+    fixed: task 0 must stay on its process (which has the standard input).
     full_only: takes much time or memory: not in the quick run.
     stable: the matrix is the same in each run (False where timing decides what is sent).
     """
@@ -65,7 +66,7 @@ def cases():
         found.append(Case("coll.c", kind, light=True, kind="all",
                           matrix=lambda np, kind=kind: expected.logical(kind, np),
                           variables={"RANKWEAVE_COLLECTIVES": "logical"}))
-    # One element is sent by recursive doubling everywhere; 800 bytes are so in Open MPI.
+    # Every MPI sends one element by recursive doubling; Open MPI also sends 800 bytes in this way.
     found.append(Case("coll.c", "allreduce", 4, 5, kind="all", light=True,
                       matrix=lambda np: expected.recursive_doubling(np, 4, 5),
                       variables={"RANKWEAVE_COLLECTIVES": "model"}))
@@ -81,7 +82,7 @@ def cases():
     found.append(Case("rma.c", "put", matrix=expected.rma_put, kind="onesided"))
     found.append(Case("rma.c", "all", stable=False))
     found.append(Case("io.c", stable=False))
-    # Open MPI uses ROMIO only when told so; nonblocking collective calls crash in it by themselves.
+    # Open MPI uses ROMIO only if it is told to. Its nonblocking collective calls then crash, also without the library.
     for mode in ("blocking", "nonblocking"):
         found.append(Case("io_inside.c", mode, kind="all", matrix=expected.io_inside, light=True,
                           without=OPENMPI if mode == "nonblocking" else (),
@@ -110,7 +111,7 @@ def cases():
     found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
                       matrix=lambda np: expected.ring(np, 100, 10)))
     found.append(Case("endings.c", "abort", 42, code=42, noisy=True, records=False))
-    # What MPICH's launcher returns then depends on which rank it sees end first.
+    # The exit code of MPICH's launcher depends on which rank it sees end first.
     found.append(Case("endings.c", "exit", code=None, noisy=True, light=True, records=False,
                       only=OPENMPI))
     found.append(Case("endings.c", "signal", code=None, noisy=True, light=True, records=False))

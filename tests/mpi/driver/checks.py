@@ -13,7 +13,7 @@ from recording import expected
 
 
 class Tool:
-    """Where the library and the command are, and what they say about a stored matrix."""
+    """The paths of the library and the command, and the command's output about a stored matrix."""
 
     def __init__(self, library=None, command=None):
         self.library = os.path.abspath(

@@ -10,7 +10,7 @@ import time
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
-# What the test programs include.
+# The folder of files that the test programs include.
 INCLUDE = os.path.join(PROGRAMS, "include")
 TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 if os.environ.get("RANKWEAVE_CACHE"):
@@ -52,13 +52,13 @@ class Outcome:
         self.timed_out, self.seconds = timed_out, seconds
 
 
-# What tells the processes of a launch from all others, in their environment.
+# The environment variable that distinguishes the processes of a launch from all others.
 MARK = "TEST_LAUNCH"
 
 
 def end_marked(mark):
-    """Ends the processes of a launch that its launcher has left behind: those that a program
-    started (MPI_Comm_spawn) wait for it by spinning."""
+    """Ends the processes that remain after the launcher has ended. Processes that a program started
+    (MPI_Comm_spawn) wait for it in a busy loop."""
     wanted = f"{MARK}={mark}".encode()
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -117,7 +117,7 @@ class Stack:
     # "inter of 7": that kind with so many ranks only.
     unable_truth = ()
 
-    # Why this library may crash now and then by itself, or None.
+    # Why this MPI library sometimes crashes without the library under test, or None.
     unsteady = None
 
     def available(self):

@@ -1,8 +1,8 @@
-"""Whether calls.tbl knows every function of the MPI libraries that are installed.
+"""Checks that calls.tbl has every function of the installed MPI libraries.
 
-The names come from the dynamic symbol table of each library. Functions of the standard have to stand in
-the table. Extensions have to stand there if they take a communicator or move data; the others are
-listed here with what they are.
+The names come from the dynamic symbol table of each library. Functions of the standard must be in
+the table. Extensions must be in it if they take a communicator or move data. All other extensions are
+listed here, with their purpose.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Another PMPI tool beside the library: both count what the program does.
+"""Runs another PMPI tool together with the library. Both must count the traffic of the program.
 
-A PMPI tool takes `MPI_X` and calls `PMPI_X`, so that nothing behind it sees the call. With the
-library in front, it hands each call on to the tool (by itself, or with RANKWEAVE_CHAIN=1), and both
-count everything, also with permuted ranks. With the tool in front its calls pass by: then the library
-leaves the ranks alone, whatever it is asked, and says so if it sees the start of the job. `rankweave
-run` puts the library in front.
+A PMPI tool defines `MPI_X` and calls `PMPI_X`, so libraries behind it do not see the call. If the library
+is in front, it passes each call on to the tool (by itself, or with RANKWEAVE_CHAIN=1), and both count
+everything, also with permuted ranks. If the tool is in front, the library does not see its calls. It
+then does not reorder, whatever the settings are, and says so if it sees the start of the job.
+`rankweave run` puts the library in front.
 """
 
 import os
@@ -78,8 +78,8 @@ def beside(tool, results, stack, work):
     launch("in front", last, recorded=False)
     launch("in front shuffled", last, recorded=False, RANKWEAVE_MODE="shuffle",
            RANKWEAVE_FIX="none", RANKWEAVE_SEED="2")
-    # Of this one the library sees MPI_Init and more, and not the sends. Were the ranks exchanged,
-    # they would go to the wrong ones, and the program would say so.
+    # With this tool the library sees MPI_Init and other calls, but not the sends. With permuted ranks the
+    # messages would go to wrong ranks, and the program would report it.
     last = f"{part}:{tool.library}"
     launch("in part in front", last, line="past this library", init=0, recorded=False)
     launch("in part in front shuffled", last, line="past this library", init=0, recorded=False,

@@ -1,7 +1,8 @@
-"""Programs that stand in a file of the launcher (`mpirun --app FILE`, `mpiexec -configfile FILE`).
+"""Tests programs that are listed in a file for the launcher (`mpirun --app FILE`, `mpiexec -configfile FILE`).
 
-The launcher passes variables on to them in ways of its own; `rankweave run` knows these. Where a file
-for Open MPI 4 sets variables itself the launcher takes no others: then the programs run unseen.
+Each launcher has its own way to pass variables to these programs, and `rankweave run` uses it. If a file
+for Open MPI 4 sets variables itself, the launcher accepts no others, and the programs run without the
+library.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Programs that do not reach MPI_Finalize: they end as they do without the library, and what they
-sent is recovered to the last byte.
+"""Tests programs that do not reach MPI_Finalize. They must end as they do without the library, and their
+traffic must be recovered to the last byte.
 
-The point-to-point and one-sided matrices are worked out by hand; that of the collectives is what a
-launch of the same program stores that does reach MPI_Finalize.
+The expected point-to-point and one-sided matrices are computed by hand. The expected matrix of the collectives
+is the stored one of a launch of the same program that reaches MPI_Finalize.
 """
 
 import glob
@@ -19,7 +19,7 @@ from recording import expected
 
 NP = 4
 SOURCE = "exits.c"
-# Ways to end that leave spill files.
+# The ways to end after which spill files remain.
 LEAVING = ("return", "exit", "_exit", "abort", "mpi_abort", "sigterm", "sigkill", "segv",
            "last_sigkill", "exec", "fork_sigkill")
 # The exit code and output of these are decided by which rank a launcher sees first: MPICH's ends the
@@ -91,7 +91,7 @@ class Exits:
             time.sleep(0.1)
 
     def recover(self, store, spill, *options):
-        """Runs the command; what went wrong, and its results."""
+        """Runs the command. Returns what went wrong, and the results."""
         done = subprocess.run(
             [self.tool.command, "recover", "--json", "--store", store, *options, spill],
             capture_output=True, text=True, check=False, timeout=60)
@@ -114,7 +114,7 @@ class Exits:
         return {kind: self.tool.matrix(path, kind) for kind in ("p2p", "onesided", "collective")}
 
     def differences(self, store):
-        """How the stored matrix differs from what was sent."""
+        """The difference between the stored matrix and the traffic of the program."""
         try:
             got = self.matrices(store)
         except ValueError as error:
@@ -196,7 +196,7 @@ class Exits:
             self.add(how, problems, outcome)
 
     def start(self, directory, how, variables):
-        """Starts a launch and waits until everything was sent."""
+        """Starts a launch and waits until the program has sent everything."""
         ready = os.path.join(directory, "ready")
         process = subprocess.Popen(
             self.command([how, ready], variables), env=self.stack.environment(), cwd=self.work,
@@ -247,7 +247,7 @@ class Exits:
             self.add(name, problems)
 
     def lost_task(self):
-        """Without the file of one task the record says so, is not used, and is made whole later."""
+        """If the file of one task is missing, the record says so and is not used; it is completed later."""
         directory, store, spill = self.place("lost")
         self.launch(["exit"], self.variables(store, spill))
         self.settle(spill)

@@ -1,7 +1,7 @@
-"""Damaged and impossible input, the command around a launch, and programs that are no MPI programs.
+"""Tests damaged and impossible input, `rankweave run`, and programs that do not use MPI.
 
-Whatever is wrong with the input: the job is unharmed, one line on standard error says what is wrong
-(another, at the end, where a record waits that cannot be stored), and nothing that was stored is lost.
+With any wrong input the job must run normally, and one line on standard error must say what is wrong. If a
+record cannot be stored, a second line at the end says where it waits. No stored data may be lost.
 """
 
 import os
@@ -151,8 +151,8 @@ def damaged_input(tool, results, stack, work):
 
 
 def partly_seen(tool, results, stack, work):
-    """MPI_Init goes past the library, and only two of four processes make calls it sees: they find
-    out in bounded time that the others do not come to the gathering."""
+    """The library does not see MPI_Init, and sees calls of only two of four processes. These must find out
+    in bounded time that the others do not take part in the gather."""
     problem = stack.build("unseen.c")
     if problem:
         results.add(f"{stack.name} compiles unseen.c", [problem])
@@ -174,7 +174,7 @@ def partly_seen(tool, results, stack, work):
 
 
 def command(tool, results, stack, work):
-    """`rankweave run`: the launch as it is, the library in the MPI processes only."""
+    """`rankweave run` does not change the launch and preloads the library into the MPI processes only."""
     store = os.path.join(work, "command-store")
     environment = dict(stack.environment(), RANKWEAVE_LIBRARY=tool.library)
     prefix = [tool.command, "run", "--store", store, "--mode", "record", "--"]
@@ -209,7 +209,7 @@ def command(tool, results, stack, work):
 
 
 def strangers(tool, results):
-    """Programs that are no MPI programs: unharmed, silent, and hardly slower to start."""
+    """Programs that do not use MPI must run normally, without messages, and start hardly slower."""
     python = os.path.realpath("/usr/bin/python3")
     programs = [
         ["/bin/true"], ["/bin/false"], ["/bin/echo", "words"], ["/bin/cat", "/etc/hostname"],

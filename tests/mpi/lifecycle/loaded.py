@@ -1,9 +1,10 @@
-"""Programs that load their MPI library by themselves (mpi4py), started with `rankweave run`, and programs
-that load a part of it late.
+"""Tests programs that load their MPI library while they run (mpi4py) with `rankweave run`, and programs that
+load a part of it late.
 
-The command finds out which MPI library it will be and tells the preloaded library, which then wraps
-exactly what that one has: newer functions are counted, and the ranks can be reordered. Without the
-command only what MPI 3.1 has is seen, and the ranks are left alone, with one line that says so.
+The command finds out which MPI library the program will load and tells it to the preloaded library. The
+preloaded library then wraps exactly the functions of that MPI library: newer functions are counted, and ranks
+can be reordered. Without the command only the functions of MPI 3.1 are seen. The ranks are then not
+reordered, and one line says so.
 """
 
 import os
@@ -17,8 +18,8 @@ PYTHON = os.path.join(stacks.CACHE, "mpi4py", "bin", "python")
 
 
 def late(tool, results, stack, work):
-    """A program in C that loads the MPI library's Fortran functions, which it was not linked with: calls
-    through them pass by unseen, so that its ranks are left alone. Any other library changes nothing."""
+    """A program in C that loads the MPI library's Fortran functions, which it was not linked with: the
+    library does not see calls through them, so it must not reorder. Any other library changes nothing."""
     fortran = [file for file in stack.libraries()[1:] if os.path.exists(file)]
     problem = stack.build("late_library.c")
     if problem:
@@ -104,7 +105,7 @@ def programs(tool, results, stack, work):
     facts = tool.facts(path) if path else {}
     results.add(f"{stack.name} mpi4py is reordered", [] if facts.get("reordered") else
                 [f"not reordered: {facts.get('decision')!r}"], outcome)
-    # Told of another MPI library, the tool says so and nothing worse happens.
+    # If the command names another MPI library, the preloaded library says so, and the job runs normally.
     if stack.name == "openmpi4":
         return
     outcome = launch(direct={"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store,

@@ -1,5 +1,5 @@
-"""Collective calls that differ in nothing but datatype or reduction operation, by turns: the matrix is
-the sum of those of each alone."""
+"""Alternates between collective calls that differ only in datatype or reduction operation. The matrix must be
+the sum of the matrices of each kind of call alone."""
 
 import os
 import shlex
@@ -41,7 +41,7 @@ def by_turns(tool, results, stack, work):
         return {pair: entry for pair, entry in found.items() if entry != [0, 0]}
 
     try:
-        # The program ends with a collective call of its own.
+        # The program makes one more collective call at its end.
         verdict = matrix("-")
         ints, doubles, ordered = matrix("i"), matrix("d"), matrix("n")
         problems = [] if ints != ordered else ["both operations have the same matrix: choose others"]

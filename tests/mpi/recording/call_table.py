@@ -62,7 +62,7 @@ FAMILIES = {
     "Send_enqueue": "SEND", "Isend_enqueue": "SEND", "Allreduce_enqueue": "ALLREDUCE",
 }
 
-# Rows that no program here can call, with the reason.
+# Rows that no test program can call, with the reason.
 NOT_CALLED = {
     **{name: "needs a communicator of GPU streams" for base in (
         "MPIX_Send_enqueue", "MPIX_Isend_enqueue", "MPIX_Allreduce_enqueue")

@@ -1,4 +1,4 @@
-"""Communication matrices worked out by hand, from what the programs do and what the calls mean.
+"""The expected communication matrices, computed from what the test programs do and what the calls mean.
 
 A matrix is a dictionary (source, destination) -> [bytes, messages]. Nothing here uses the library
 under test: the models of collectives are written anew from the definitions of the algorithms.
@@ -70,7 +70,7 @@ def cart(np):
 
 
 def rma_put(np):
-    """Puts go to the target; what a get fetches comes from the target."""
+    """The data of a put goes to the target; the data of a get comes from the target."""
     matrix = {}
     for task in range(np):
         add(matrix, task, (task + 1) % np, 3 * 400, 3)
@@ -106,7 +106,7 @@ def fortran_ring(np):
     return ring(np, 1000, 20)
 
 
-# ---- collectives, taken at their word ------------------------------------------------------------
+# ---- collectives, model `logical` ----------------------------------------------------------------
 
 
 def pieces(size, np):
@@ -116,7 +116,7 @@ def pieces(size, np):
 
 
 def logical(kind, np, size=800, calls=5):
-    """What the call means: data goes from each source straight to each destination."""
+    """Model `logical`: data goes directly from each source to each destination."""
     matrix = {}
     everybody = range(np)
     root = 1
@@ -151,7 +151,7 @@ def logical(kind, np, size=800, calls=5):
     return {pair: [b * calls, m * calls] for pair, (b, m) in matrix.items()}
 
 
-# ---- collectives, as the usual algorithms send them ----------------------------------------------
+# ---- collectives, with the usual algorithms ------------------------------------------------------
 
 
 def recursive_doubling(np, size=800, calls=5):

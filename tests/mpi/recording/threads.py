@@ -1,8 +1,7 @@
-"""Counts under MPI_THREAD_MULTIPLE: 4 threads of every task, a million calls each, several runs.
+"""Tests the counts under MPI_THREAD_MULTIPLE: 4 threads of every task, a million calls each, several runs.
 
-In the runs of a million calls each task sends to itself: with a neighbour in another process, eight
-threads wait for each other in turn, which takes hours where there are two processors. Fewer calls
-go round a ring.
+In the runs with a million calls each task sends to itself. With a neighbour in another process, eight threads
+would wait for each other in turn, which takes hours on two processors. A ring is tested with fewer calls.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""Time in MPI: what the library says against what the program measured by itself, and programs that
-leave calls in odd ways."""
+"""Compares the time in MPI that the library reports with the time that the program measures itself. Also tests
+programs that leave MPI calls in unusual ways."""
 
 import os
 import shlex

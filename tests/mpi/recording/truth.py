@@ -1,10 +1,10 @@
-"""Every function that moves data, called on every kind of communicator from every language, against
-the matrix that it has to be counted for.
+"""Calls every function that moves data on every kind of communicator from every language, and compares the
+matrix with the expected one.
 
-One launch of program truth makes all calls of one binding on one kind of communicator; sizes differ
-from call to call, so that the sums are right only if every call is. When they are not, the rows are
-halved until those at fault are left. What an MPI cannot do without the library is in `UNABLE` and is
-printed.
+One launch of program truth makes all calls of one binding on one kind of communicator; every call
+has a size of its own, so the sums are right only if every call is counted right. If they are wrong, the list
+of rows is halved until only the wrong rows remain. `UNABLE` lists what an MPI library cannot do even without
+the library under test; this list is printed.
 """
 
 import copy
@@ -144,7 +144,7 @@ class Launch:
         self.results.add(f"{self.label} ({len(wanted)} rows)", problems, outcome)
 
     def narrow(self, wanted, problems):
-        """Which rows are at fault: halves that are right are left out."""
+        """Finds the rows that are counted wrong: halves that are right are left out."""
         faults, cannot, pending = [], {}, [wanted]
         # Where so many calls in one process are too much for this MPI, any part may be, too.
         too_many = bool(self.attempt(wanted, with_tool=False)[0])

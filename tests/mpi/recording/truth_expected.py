@@ -1,4 +1,4 @@
-"""What program truth has to be counted for, worked out from what the calls mean.
+"""The expected matrices of program truth, computed from what the calls mean.
 
 The sizes, peers and repetitions are the rules of tests/programs/traffic/truth.c, written anew; who sends what
 to whom is taken from the MPI standard. Collectives are taken at their word

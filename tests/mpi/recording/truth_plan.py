@@ -1,4 +1,4 @@
-"""Which launches of program truth a run makes, and what came of them."""
+"""The launches of program truth that a test run makes, and their results."""
 
 import os
 

@@ -1,8 +1,8 @@
 """The functions of include/rankweave.h and rankweave.f90, from C, C++ and Fortran.
 
-Launches in which the traffic wants a new order, on a topology that is given: pairs of ranks that talk
-sit in different halves of it. The ranks have to be new then, stay in mode `off` and without the
-library, and what is stored has to be exact in every launch.
+The topology is given, and the pairs of ranks that communicate are in different halves of it, so the traffic
+requires a new order. The ranks must change. They must not change in mode `off` and without the library. The
+stored matrix must be exact in every launch.
 """
 
 import os

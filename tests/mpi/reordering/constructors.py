@@ -1,6 +1,6 @@
-"""Constructors of topologies with `reorder`, from C and Fortran: whatever order the library gives the
-processes, rank i has the edges of vertex i, arguments that MPI refuses give MPI's own errors, and the
-matrix says who really sent.
+"""Tests constructors of topologies with `reorder`, from C and Fortran. With any order of the processes, rank i
+must have the edges of vertex i. Arguments that MPI refuses must give MPI's own errors. The matrix must
+contain the tasks that really sent.
 
 Open MPI's own reordering (topo/treematch) cannot run some of these programs; where a launch without
 the library is needed, it is turned off.
@@ -77,7 +77,7 @@ FIRSTS = (
     First("rows that do not fill nodes", ("3", "4"), "tree:6:2@1:10", 6, None, 6),
     # One row a node cuts twelve edges, squares of 2 x 2 cut eight.
     First("rows that do", ("4", "4"), "tree:4:4@1:10", 4, None, 16),
-    # Dealt out node by node.
+    # Ranks are placed round-robin over the nodes.
     First("cyclic", ("4", "3"), "tree:6:2@1:10", 6, (0, 1) * 6, 6),
     First("cyclic, three dimensions", ("2", "2", "3p"), "tree:6:2@1:10", 6, (0, 1) * 6, 12),
     # Nodes of eight and four: 4 x 2 and 2 x 2 cut two edges.

@@ -1,7 +1,7 @@
-"""Programs that mix the ranks of a reordered communicator with those of the one it was made from: a
-launch has to notice, and only then.
+"""Tests programs that confuse the ranks of a reordered communicator with those of the communicator it was made
+from. A launch must detect this, and must report no correct program.
 
-`mixed_halo.c` makes the mistakes by its argument, and does things that look alike and are right.
+The argument of `mixed_halo.c` selects a mistake, or a correct program that looks similar.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""Is reordering safe for a program, and did it help? `rankweave check`, `rankweave compare`, and what
-later launches make of their verdicts; and what launches find out themselves (`mixed`).
+"""Tests whether rankweave finds out if reordering is safe for a program and if it helps: `rankweave check`,
+`rankweave compare`, the effect of their verdicts on later launches, and what launches detect themselves
+(`mixed`).
 
-`mixed_ranks.c` counts on places of its ranks or not, by its argument: check has to find that where it
-is so, and only there. With the argument `slow` it is slower when its ranks are not the launcher's:
-compare has to find that, and launches in mode auto have to go back to the launcher's order by
-themselves.
+The argument of `mixed_ranks.c` decides whether the program depends on the process of its ranks. check must find
+this if it does, and only then. With the argument `slow` the program is slower if its ranks are not the
+launcher's. compare must find this, and launches in mode auto must go back to the launcher's order.
 """
 
 import json
@@ -149,8 +149,8 @@ class Judged:
         self.step("mode reorder after the check", self.launch(["right"], store, "reorder"), True)
 
     def turned_back(self):
-        """Reordered launches were slower: later ones are left alone. Where the machine is busy with
-        something else the times may say nothing: then again."""
+        """Reordered launches were slower: later ones must not be reordered. On a busy machine the times may
+        be useless; the test is then repeated."""
         for number in range(3):
             self.attempt = []
             self.turn_back(self.store(f"slow-{number}"))

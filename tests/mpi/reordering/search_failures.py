@@ -1,9 +1,13 @@
-"""What may go wrong while a job finds its order: the search takes too long, panics, ends without an
-answer or has no memory, in rank 0 or in the processes that help it; the orders that were kept are
-damaged, of another version, not readable, or cannot be written; communicators go while they are being
-reordered. In each the job does what it does without the library, and one line at most says what
-happened. Also: orders that are kept are used, and only for the same question; several processes find
-the same order every time.
+"""Tests failures while a job searches for its rank order:
+
+- the search takes too long, panics, ends without a result or gets no memory, in rank 0 or in the processes
+  that help it;
+- kept orders are damaged, of another version, not readable, or cannot be written;
+- communicators are freed while they are being reordered.
+
+In each case the job must run as without the library, and at most one line may say what happened. Also tests
+that kept orders are used, and only for the same problem, and that several searching processes find the same
+order every time.
 """
 
 import os
@@ -203,13 +207,13 @@ def run(tool, results, stack, work, full):
     check("orders that cannot be kept", launch(searchers=1), reordered=True)
     os.remove(orders)
 
-    # Communicators that go at once.
+    # Communicators that are freed at once.
     check("communicators that are freed at once", launch([stack.program("freed.c")], key="freed", mode="auto"),
           out="ok freed\n")
     check("communicators that are freed at once, in a new world",
           launch([stack.program("freed.c")], key="freed", searchers=2), out="ok freed\n")
 
-    # With the record its orders go.
+    # The orders are removed together with their record.
     launch(searchers=1)
     before = os.listdir(orders) if os.path.isdir(orders) else []
     key = next((name[:-4] for name in os.listdir(store) if name.startswith("ring")), "")
