@@ -8,6 +8,7 @@
 
 mod choices;
 mod environment;
+mod family;
 mod functions;
 mod names;
 mod parse;
@@ -15,6 +16,7 @@ mod settings;
 mod table;
 
 pub use choices::{Collectives, Mode, Slots, Spill, Times};
+pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
 pub use parse::{number_list, seconds};

@@ -16,7 +16,7 @@ mod search;
 pub use image::Symbol;
 pub use image::{Image, NotElf};
 pub use launch_line::{LaunchLine, Part};
-pub use mpi::{Family, Mpi};
+pub use mpi::Mpi;
 pub use program::{Program, Started, start};
 pub use python::loaded_mpi;
 pub use search::{Closure, Search};

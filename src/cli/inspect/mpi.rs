@@ -7,33 +7,9 @@
 use super::image::Image;
 use super::search::Search;
 use crate::cli::launcher::Launcher;
+use crate::options::Family;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// Kinds of handles: what the preloaded library has to know of an MPI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Open MPI and its relatives: handles are pointers.
-    OpenMpi,
-    /// MPICH, MVAPICH, Intel MPI, Cray MPICH: handles are integers.
-    Mpich,
-    /// The ABI that MPI 5 standardizes.
-    Standard,
-    /// None of these: calls are passed on untouched.
-    Unknown,
-}
-
-impl Family {
-    /// Name in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::OpenMpi => "Open MPI",
-            Family::Mpich => "MPICH",
-            Family::Standard => "MPI-5 standard",
-            Family::Unknown => "unknown",
-        }
-    }
-}
 
 /// An MPI library.
 #[derive(Debug, Clone)]

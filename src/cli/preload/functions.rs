@@ -94,7 +94,7 @@ mod tests {
         };
         let mpi = Mpi {
             path: "/l".into(),
-            family: crate::cli::inspect::Family::Mpich,
+            family: crate::options::Family::Mpich,
             offers: BTreeSet::from(["MPI_Send", "PMPI_Send", "MPI_Send_c"].map(String::from)),
         };
         let names = || library.offered.iter().map(|name| name.as_bytes());

@@ -8,19 +8,10 @@
 //! executable may hold the only valid copy of them (copy relocation).
 
 use libc::{c_char, c_int, c_void};
+pub use rw::options::Family;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Which handle ABI the MPI library speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    OpenMpi,
-    Mpich,
-    Standard,
-    /// An MPI of another handle ABI: calls are passed on untouched.
-    Unknown,
-}
 
 /// The MPI library of this process.
 #[derive(Debug)]

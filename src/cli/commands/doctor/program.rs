@@ -2,9 +2,10 @@
 
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity};
-use crate::cli::inspect::{Closure, Family, Image, Mpi, Program};
+use crate::cli::inspect::{Closure, Image, Mpi, Program};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
+use crate::options::Family;
 use crate::options::is_c_function;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
