@@ -1,47 +1,10 @@
 //! What rank 0 tells all processes at the start.
 
-use super::Policy;
+use super::{Action, NewRanks, Policy};
 use crate::options::{Collectives, Settings};
-use crate::store::{LaunchMode, spill};
+use crate::store::spill;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// What all processes do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Action {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Record in the launcher's order.
-    Record,
-    /// Find the places, look for a permutation, record.
-    Reorder,
-    /// Record in a random order.
-    Shuffle,
-}
-
-impl Action {
-    /// What records say of it.
-    pub fn launch_mode(self) -> LaunchMode {
-        match self {
-            Action::Reorder => LaunchMode::Reorder,
-            Action::Shuffle => LaunchMode::Shuffle,
-            Action::Record | Action::Off => LaunchMode::Record,
-        }
-    }
-}
-
-/// What a communicator gets whose maker allows new ranks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NewRanks {
-    /// The ranks that the MPI library gives.
-    #[default]
-    Plain,
-    /// Other ranks where these bring processes that talk closer together.
-    Map,
-    /// Random ranks, for safety tests.
-    Shuffle,
-}
 
 /// What rank 0 tells everybody.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -13,6 +13,7 @@
 //!
 //! Nothing here prints: what the user has to know is a [`Message`], which the caller prints.
 
+mod action;
 pub mod constructed_orders;
 pub mod constructor;
 mod declared_topology;
@@ -30,9 +31,10 @@ mod shuffle;
 mod storage;
 mod user_topology;
 
+pub use action::{Action, NewRanks};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};
-pub use instructions::{Action, Instructions, NewRanks};
+pub use instructions::Instructions;
 pub use message::Message;
 pub use policy::{Policy, Reason};
 pub use problem::{KeptOrders, MappingProblem};
