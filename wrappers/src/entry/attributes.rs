@@ -14,7 +14,7 @@ use libc::{c_int, c_void};
 unsafe fn get<A: Abi>(comm: A::Comm, flag: *mut c_int, get: impl Fn(A::Comm) -> c_int) -> c_int {
     let used = effective::<A>(comm);
     let code = get(used);
-    // SAFETY: by contract, and the call has set it.
+    // SAFETY: not null, so the address of an `int`, which the call has set.
     let absent = used != comm && code == 0 && !flag.is_null() && unsafe { *flag } == 0;
     if absent { get(comm) } else { code }
 }

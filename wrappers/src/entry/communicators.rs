@@ -13,7 +13,7 @@ unsafe fn leave<A: Abi>(comm: *mut A::Comm, free: impl FnOnce() -> c_int) -> c_i
     if comm.is_null() {
         return free();
     }
-    // SAFETY: by contract.
+    // SAFETY: not null, so the address of a handle of the program.
     let leaving = unsafe { rank_mixing::leave::<A>(*comm) };
     let code = free();
     drop(leaving);

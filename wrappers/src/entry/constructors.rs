@@ -21,7 +21,7 @@ pub unsafe fn cartesian(
     size: usize,
 ) -> Option<DeclaredTopology> {
     let count = usize::try_from(ndims).ok()?;
-    // SAFETY: by contract.
+    // SAFETY: the caller passes null or arrays of this length.
     let (dims, periods) = unsafe { (copied(dims, count)?, copied(periods, count)?) };
     DeclaredTopology::cartesian(dims, periods.iter().map(|&p| i32::from(p != 0)).collect(), size)
 }
@@ -37,7 +37,7 @@ pub unsafe fn graph(
     size: usize,
 ) -> Option<DeclaredTopology> {
     let count = usize::try_from(nodes).ok().filter(|&n| n <= size)?;
-    // SAFETY: by contract: the last of an ascending index is the number of edges.
+    // SAFETY: the caller passes arrays of the program: the last of an ascending index is the number of edges.
     unsafe {
         let index = copied(index, count)?;
         let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
@@ -71,7 +71,7 @@ unsafe fn shaped<A: Abi>(
     let step = step.unwrap_or(Step::Plain);
     let (on, reorder) = arguments(&step, comm, reorder);
     let code = construct(on, reorder);
-    // SAFETY: by contract, after the call.
+    // SAFETY: the constructor has returned, so `made` has the handle if the code is 0.
     step.done(unsafe { create::made::<A>(code, made) });
     code
 }

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// `argument` is the address of one.
 #[inline(always)]
 pub unsafe fn int(argument: Argument) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: the caller passes the address of an INTEGER.
     unsafe { *argument.cast::<c_int>() }
 }
 
@@ -24,7 +24,7 @@ pub unsafe fn int(argument: Argument) -> c_int {
 /// As [`int`].
 #[inline(always)]
 pub unsafe fn comm<A: Abi>(argument: Argument) -> A::Comm {
-    // SAFETY: by contract.
+    // SAFETY: the caller passes the address of an INTEGER.
     let fortran = unsafe { int(argument) };
     if fortran == A::FORTRAN_WORLD { A::comm_world() } else { A::comm_from_fortran(fortran) }
 }
@@ -34,7 +34,7 @@ pub unsafe fn comm<A: Abi>(argument: Argument) -> A::Comm {
 /// # Safety
 /// As [`int`].
 pub unsafe fn datatype<A: Abi>(argument: Argument) -> A::Datatype {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::type_from_fortran(unsafe { int(argument) })
 }
 
@@ -43,7 +43,7 @@ pub unsafe fn datatype<A: Abi>(argument: Argument) -> A::Datatype {
 /// # Safety
 /// As [`int`].
 pub unsafe fn op<A: Abi>(argument: Argument) -> A::Op {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::op_from_fortran(unsafe { int(argument) })
 }
 
@@ -52,7 +52,7 @@ pub unsafe fn op<A: Abi>(argument: Argument) -> A::Op {
 /// # Safety
 /// As [`int`].
 pub unsafe fn win<A: Abi>(argument: Argument) -> A::Win {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::win_from_fortran(unsafe { int(argument) })
 }
 
@@ -61,7 +61,7 @@ pub unsafe fn win<A: Abi>(argument: Argument) -> A::Win {
 /// # Safety
 /// As [`int`].
 pub unsafe fn request<A: Abi>(argument: Argument) -> A::Request {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::request_from_fortran(unsafe { int(argument) })
 }
 
@@ -70,7 +70,7 @@ pub unsafe fn request<A: Abi>(argument: Argument) -> A::Request {
 /// # Safety
 /// As [`int`].
 pub unsafe fn group<A: Abi>(argument: Argument) -> A::Group {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::group_from_fortran(unsafe { int(argument) })
 }
 
@@ -79,7 +79,7 @@ pub unsafe fn group<A: Abi>(argument: Argument) -> A::Group {
 /// # Safety
 /// As [`int`].
 pub unsafe fn session<A: Abi>(argument: Argument) -> A::Session {
-    // SAFETY: by contract, the address of an INTEGER.
+    // SAFETY: the caller passes the address of an INTEGER.
     A::session_from_fortran(unsafe { int(argument) })
 }
 
@@ -89,7 +89,7 @@ pub struct Types(pub *const c_int);
 
 impl<A: Abi> crate::record::Types<A> for Types {
     unsafe fn at(self, i: u32) -> A::Datatype {
-        // SAFETY: by contract.
+        // SAFETY: the caller passes an index within the array.
         A::type_from_fortran(unsafe { *self.0.add(i as usize) })
     }
 }
@@ -127,7 +127,7 @@ pub unsafe fn buffer<A: Abi>(argument: Argument, descriptor: bool) -> *const c_v
 /// As [`int`].
 #[inline(always)]
 pub unsafe fn effective<A: Abi>(argument: Argument) -> Argument {
-    // SAFETY: by contract.
+    // SAFETY: the caller passes the address of an INTEGER.
     if unsafe { int(argument) } == A::FORTRAN_WORLD
         && let Some(other) = world::replacement_in_fortran()
     {
@@ -141,7 +141,7 @@ pub unsafe fn effective<A: Abi>(argument: Argument) -> Argument {
 /// # Safety
 /// Null or the address of an INTEGER that the call has set.
 pub unsafe fn code(ierror: Argument) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: not null, so the address of an INTEGER.
     if ierror.is_null() { 0 } else { unsafe { int(ierror) } }
 }
 
@@ -150,7 +150,7 @@ pub unsafe fn code(ierror: Argument) -> c_int {
 /// # Safety
 /// `ierror` and `request_argument` are those of a call that has returned.
 pub unsafe fn keep<A: Abi>(ierror: Argument, request_argument: Argument, plan: PersistentSends) {
-    // SAFETY: by contract.
+    // SAFETY: the arguments of a call that has returned: the addresses of INTEGERs.
     unsafe {
         let made = request::<A>(request_argument);
         persistent::keep::<A>(code(ierror), &raw const made, plan);

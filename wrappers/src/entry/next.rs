@@ -24,7 +24,7 @@ pub static NEXT: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null
 unsafe fn function<F: Copy>(index: usize) -> F {
     const { assert!(size_of::<F>() == size_of::<*const ()>()) };
     let pointer = NEXT[index].load(Ordering::Relaxed);
-    // SAFETY: by contract a function of this type is there.
+    // SAFETY: the caller names the type of this entry point's function, and the table has its address.
     unsafe { std::mem::transmute_copy(&pointer) }
 }
 

@@ -15,7 +15,7 @@ use libc::{c_int, c_void};
 /// `object` is null or points to a handle of MPI.
 unsafe fn object<A: Abi>(object: *mut c_void) -> *mut c_void {
     // Smaller handles than that of a communicator are there in no ABI.
-    // SAFETY: by contract.
+    // SAFETY: not null, and the program passes the address of a handle then.
     if !object.is_null() && unsafe { object.cast::<A::Comm>().read_unaligned() } == A::comm_world()
     {
         return world::replacement_in_place().unwrap_or(object);

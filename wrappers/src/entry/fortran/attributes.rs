@@ -9,7 +9,7 @@ use crate::mpi::abi::Abi;
 /// # Safety
 /// Arguments of the program; `get` sets `flag` and `ierror`.
 unsafe fn get<A: Abi>(on: Argument, flag: Argument, ierror: Argument, get: impl Fn(Argument)) {
-    // SAFETY: by contract; `flag` is a LOGICAL, false is 0 in every compiler MPI supports.
+    // SAFETY: addresses that the program passed; `get` has set `flag` and the error code. `flag` is a LOGICAL, false is 0 in every compiler MPI supports.
     unsafe {
         let used = effective::<A>(on);
         get(used);

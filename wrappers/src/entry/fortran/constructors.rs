@@ -93,7 +93,7 @@ unsafe fn shaped<A: Abi>(
     read: impl Fn(usize) -> Option<DeclaredTopology>,
     construct: impl FnOnce(Argument, Argument),
 ) {
-    // SAFETY: by contract.
+    // SAFETY: the addresses that the program passed to the constructor.
     unsafe {
         let (base, reorders) = (comm::<A>(on), int(reorder) != 0);
         let step = guarded(|| Some(create::shaped::<A>(base, reorders, what, read)));
@@ -151,7 +151,7 @@ unsafe fn remembered<A: Abi>(
     [on, rank, ierror]: [Argument; 3],
     read: impl Fn(usize) -> Option<DeclaredTopology>,
 ) {
-    // SAFETY: by contract.
+    // SAFETY: the addresses that the program passed to the constructor.
     unsafe {
         let on = comm::<A>(on);
         if crate::entry::fortran_arguments::code(ierror) == 0

@@ -11,7 +11,7 @@ use crate::mpi::abi::Abi;
 /// Arguments of the program; `set` sets `ierror`.
 unsafe fn set<A: Abi>(on: Argument, ierror: Argument, set: impl Fn(Argument)) {
     set(on);
-    // SAFETY: by contract.
+    // SAFETY: addresses of INTEGERs of the program; `set` has set the error code.
     let of_world = unsafe { code(ierror) == 0 && int(on) == A::FORTRAN_WORLD };
     if of_world && let Some(other) = world::replacement_in_fortran() {
         set(other.cast());
