@@ -82,7 +82,8 @@ def cases():
     found.append(Case("rma.c", "put", matrix=expected.rma_put, kind="onesided"))
     found.append(Case("rma.c", "all", stable=False))
     found.append(Case("io.c", stable=False))
-    # Open MPI uses ROMIO only if it is told to. Its nonblocking collective calls then crash, also without the library.
+    # Open MPI uses ROMIO only if it is told to. Its nonblocking collective calls then crash, also without
+    # the library.
     for mode in ("blocking", "nonblocking"):
         found.append(Case("io_inside.c", mode, kind="all", matrix=expected.io_inside, light=True,
                           without=OPENMPI if mode == "nonblocking" else (),
