@@ -12,7 +12,7 @@ pub struct Outcome {
     pub slot_of_task: Vec<usize>,
     /// Hop-bytes by the independent evaluator.
     pub hop_bytes: u128,
-    /// What the algorithm has to say about its run: `(what, value)`, for people.
+    /// Notes of the algorithm about its run, for people: `(what, value)`.
     pub diagnostics: Vec<(&'static str, String)>,
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Objective, Preset, TaskGrid};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::numbering::by_first_appearance;
 use crate::matrix::{Graph, SparseMatrix};
 use crate::topology::{Grid, Topology};
 
@@ -70,6 +71,18 @@ impl<'a> Problem<'a> {
     /// row; there are at least as many places as tasks.
     pub fn places(&self) -> &[u32] {
         &self.places
+    }
+
+    /// Places by the node that they are on, nodes in the order in which they first appear.
+    pub(crate) fn by_node(&self, places: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
+        let places: Vec<u32> = places.into_iter().collect();
+        let node = |&place: &u32| self.topology.node_of(self.places[place as usize] as usize);
+        let (numbers, nodes) = by_first_appearance(places.iter().map(node));
+        let mut by_node = vec![Vec::new(); nodes.len()];
+        for (place, number) in places.into_iter().zip(numbers) {
+            by_node[number as usize].push(place);
+        }
+        by_node
     }
 
     /// The place a task is fixed to, if it is.

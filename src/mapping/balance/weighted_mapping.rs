@@ -16,7 +16,7 @@ pub struct Balanced {
     pub slot_of_task: Vec<usize>,
     /// What no slot exceeds.
     pub limit: u128,
-    /// What the phases have to say, for people.
+    /// Notes of the phases about their run, for people: `(what, value)`.
     pub diagnostics: Vec<(&'static str, String)>,
 }
 

@@ -1,6 +1,6 @@
 //! The largest of many values that change one at a time: a tree of maxima.
 
-/// See the module.
+/// A binary tree over the values: each inner entry is the larger of the two below it.
 pub(crate) struct Maxima {
     leaves: usize,
     tree: Vec<f64>,

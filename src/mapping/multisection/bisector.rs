@@ -308,7 +308,7 @@ impl Bisector {
     }
 
     /// The best of several multilevel runs on a coarse graph. They cost next to nothing there, and
-    /// what one run gets wrong about a large graph no refinement puts right.
+    /// refinement of the whole graph cannot correct a bad start.
     fn best_start(&mut self, graph: &Csr, target: i64, allowed: i64, rng: &mut Rng) -> Bisection {
         let outer = (self.effort, self.allowed);
         self.effort = BisectEffort { starts: 1, members: outer.0.members.min(3), ..outer.0 };

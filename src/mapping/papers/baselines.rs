@@ -4,7 +4,6 @@ use super::filled_problem::FilledProblem;
 use crate::base::error::Result;
 use crate::mapping::engine::shuffled;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
-use std::collections::BTreeMap;
 
 /// A random permutation, by the problem's seed.
 pub(in crate::mapping) struct Random;
@@ -40,7 +39,7 @@ impl Mapper for RoundRobin {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let filled = FilledProblem::new(problem, budget);
-        let mut nodes = by_node(problem);
+        let mut nodes = problem.by_node(0..problem.places().len() as u32);
         nodes.iter_mut().for_each(|places| places.reverse());
         let mut order = Vec::with_capacity(filled.len());
         while order.len() < filled.len() {
@@ -64,20 +63,6 @@ impl Mapper for Packed {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let filled = FilledProblem::new(problem, budget);
-        Ok(filled.outcome(by_node(problem).concat()))
+        Ok(filled.outcome(problem.by_node(0..problem.places().len() as u32).concat()))
     }
-}
-
-/// The places of each node, nodes in the order of their first place.
-fn by_node(problem: &Problem<'_>) -> Vec<Vec<u32>> {
-    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut nodes: Vec<Vec<u32>> = Vec::new();
-    for (place, &slot) in problem.places().iter().enumerate() {
-        let k = *first.entry(problem.topology().node_of(slot as usize)).or_insert(nodes.len());
-        if k == nodes.len() {
-            nodes.push(Vec::new());
-        }
-        nodes[k].push(place as u32);
-    }
-    nodes
 }

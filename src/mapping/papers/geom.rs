@@ -13,7 +13,7 @@ use crate::mapping::geometric::detect;
 use crate::mapping::{Budget, Mapper, Outcome, Problem, TaskGrid};
 use crate::topology::Grid;
 
-/// See the module.
+/// GEOM: tasks and places in the order of their coordinates.
 pub(in crate::mapping) struct Geom;
 
 impl Mapper for Geom {

@@ -10,7 +10,7 @@ use super::refine_topolb::{swap_gain, task_cost};
 use crate::base::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// See the module.
+/// GSEARCH, with one of its rules for what to swap.
 pub(in crate::mapping) struct GSearch {
     choice: Choice,
 }

@@ -17,7 +17,7 @@ use crate::mapping::multisection::{Bisector, multisect};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Grid;
 
-/// See the module.
+/// HierTopoMap, by one of its ways to group.
 pub(in crate::mapping) struct HierTopoMap {
     between: Between,
 }

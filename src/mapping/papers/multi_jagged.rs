@@ -13,7 +13,7 @@ use super::hiertopomap::border;
 use crate::base::error::Result;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// See the module.
+/// Multi-jagged partitions of tasks and of places.
 pub(in crate::mapping) struct MultiJagged;
 
 /// More dimensions than this are not permuted.

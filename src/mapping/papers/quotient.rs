@@ -5,7 +5,6 @@
 use super::filled_problem::{FilledProblem, partition};
 use crate::mapping::engine::{Csr, Scale, TreePlaces};
 use crate::mapping::multisection::multisect;
-use std::collections::HashMap;
 
 /// Groups of tasks and the nodes for them; both have the same number and the same sizes.
 pub(super) struct Quotient {
@@ -22,19 +21,9 @@ pub(super) struct Quotient {
 impl Quotient {
     /// Groups the tasks. Where every node has one place there is nothing to group.
     pub(super) fn new(filled: &FilledProblem) -> Quotient {
-        let topology = filled.problem.topology();
-        let mut number: HashMap<usize, usize> = HashMap::new();
-        let mut places: Vec<Vec<u32>> = Vec::new();
-        let mut slots = Vec::new();
-        for (place, &slot) in filled.problem.places().iter().enumerate() {
-            let node = topology.node_of(slot as usize);
-            let k = *number.entry(node).or_insert_with(|| {
-                places.push(Vec::new());
-                slots.push(slot as usize);
-                places.len() - 1
-            });
-            places[k].push(place as u32);
-        }
+        let places = filled.problem.by_node(0..filled.len() as u32);
+        let slot = |places: &Vec<u32>| filled.problem.places()[places[0] as usize] as usize;
+        let slots = places.iter().map(slot).collect();
         let capacity: Vec<usize> = places.iter().map(Vec::len).collect();
         let all: Vec<u32> = (0..filled.len() as u32).collect();
         let tasks = if capacity.iter().all(|&c| c == 1) {

@@ -11,7 +11,7 @@ use crate::base::error::Result;
 use crate::mapping::engine::{Csr, Distance, TreePlaces, lookup, with_distance};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// See the module.
+/// RefineTopoLB, on top of TopoLB.
 pub(in crate::mapping) struct RefineTopoLb;
 
 /// Most sweeps over all tasks; it stops before, when a sweep swaps nothing.

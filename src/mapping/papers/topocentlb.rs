@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// See the module.
+/// TopoCentLB.
 pub(in crate::mapping) struct TopoCentLb;
 
 impl Mapper for TopoCentLb {

@@ -14,7 +14,7 @@ use super::quotient::volume;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 
-/// See the module.
+/// TopoLB, of second or third order.
 pub(in crate::mapping) struct TopoLb {
     third_order: bool,
     /// Largest number of places.

@@ -23,10 +23,10 @@ use crate::mapping::engine::{TreePlaces, is_dense};
 use crate::mapping::multisection::multisect;
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 
-/// See the module.
+/// TopoMatch, for any topology.
 pub(in crate::mapping) struct TopoMatch;
 
-/// See the module.
+/// TreeMatch, for whole trees.
 pub(in crate::mapping) struct TreeMatch;
 
 impl Mapper for TreeMatch {

@@ -16,7 +16,7 @@ use crate::mapping::engine::Maxima;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use crate::topology::Network;
 
-/// See the module.
+/// Swaps groups off the most loaded link.
 pub(in crate::mapping) struct UmpaCongestion {
     by_volume: bool,
 }

@@ -14,7 +14,7 @@ use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Mapper, Outcome, Problem};
 use std::collections::BTreeMap;
 
-/// See the module.
+/// UMPA's greedy mapping.
 pub(in crate::mapping) struct UmpaGreedy;
 
 impl Mapper for UmpaGreedy {

@@ -16,7 +16,7 @@ use crate::mapping::{Budget, Mapper, Outcome, Problem};
 /// Nodes that are tried for a group.
 pub(super) const TRIALS: usize = 8;
 
-/// See the module.
+/// Swaps groups near the nodes of their partners.
 pub(in crate::mapping) struct UmpaHops {
     weighted: bool,
 }

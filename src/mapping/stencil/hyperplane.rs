@@ -12,7 +12,7 @@ use super::node_groups::NodeGroup;
 use super::points::Points;
 use std::cmp::Ordering;
 
-/// See the module.
+/// Cuts grid and nodes in two by planes.
 pub(super) struct Hyperplane;
 
 impl Decomposition for Hyperplane {

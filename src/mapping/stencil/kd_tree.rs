@@ -9,7 +9,7 @@ use super::decomposition::{Decomposition, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
-/// See the module.
+/// Fills nodes in the order of a k-d tree.
 pub(super) struct KdTree;
 
 impl Decomposition for KdTree {

@@ -67,14 +67,6 @@ fn of_tree(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<NodeGro
 
 /// Without a tree: nodes in the order of their first places.
 fn of_nodes(prepared: &Prepared<'_, '_>) -> Vec<NodeGroup> {
-    let mut number = std::collections::HashMap::new();
-    let mut groups: Vec<NodeGroup> = Vec::new();
-    for &place in &prepared.chosen {
-        let k = *number.entry(node_of(prepared, place)).or_insert_with(|| {
-            groups.push(NodeGroup { places: Vec::new(), parts: 0 });
-            groups.len() - 1
-        });
-        groups[k].places.push(place);
-    }
-    groups
+    let nodes = prepared.problem.by_node(prepared.chosen.iter().copied());
+    nodes.into_iter().map(|places| NodeGroup { places, parts: 0 }).collect()
 }

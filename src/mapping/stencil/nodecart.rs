@@ -32,7 +32,7 @@ pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
         && blocks.min_by(f64::total_cmp).is_some_and(|blocks| blocks <= GOOD * least)
 }
 
-/// See the module.
+/// Equal blocks, one for each node.
 pub(super) struct NodeCart;
 
 impl Decomposition for NodeCart {

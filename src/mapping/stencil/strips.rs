@@ -11,7 +11,7 @@ use super::decomposition::{Decomposition, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
-/// See the module.
+/// Fills nodes along strips.
 pub(super) struct Strips;
 
 impl Decomposition for Strips {
