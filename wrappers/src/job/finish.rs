@@ -17,7 +17,7 @@ use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
-use crate::job::running;
+use crate::job::running::{self, Job};
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
@@ -81,12 +81,9 @@ type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 /// after constructors that gave new ranks, its time in MPI, and the orders that it found for topologies.
 type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
 
-/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
-/// nothing without a job.
-pub fn finish<A: Abi>() -> Option<()> {
-    let mut job = running::take()?;
-    let wall = job.started.elapsed();
-    let in_mpi = guarded(time::stop);
+/// The private communicator of all processes, once they have come to the end of the job; `None` if some
+/// do not come.
+fn meet<A: Abi>(job: &Job) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
         None => PrivateComm::new(meet_at_the_end::<A>()?)?,
@@ -103,20 +100,43 @@ pub fn finish<A: Abi>() -> Option<()> {
         }
         return None;
     }
+    Some(private)
+}
+
+/// What this process counted, with the collective calls that are not in the rows yet.
+fn own_rows<A: Abi>() -> Rows {
+    counters::for_each_block(|block| {
+        communicators::for_each(|communicator| {
+            record::expansion::fold::<A>(block, communicator);
+        });
+    });
+    (Kind::ALL.map(counters::row), counters::fetched())
+}
+
+/// The program has its own world, variables and MPI functions again.
+fn give_back<A: Abi>() {
+    // While it is freed the callbacks of its attributes still see it as the world.
+    if let Some(comm) = world::replacement::<A>() {
+        handle::free::<A>(comm);
+    }
+    world::replace::<A>(None);
+    launcher_rank::restore();
+    hooks::set_level(Level::Off);
+}
+
+/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
+/// nothing without a job.
+pub fn finish<A: Abi>() -> Option<()> {
+    let mut job = running::take()?;
+    let wall = job.started.elapsed();
+    let in_mpi = guarded(time::stop);
+    let private = meet::<A>(&job)?;
     if job.comm.is_none() && private.rank == 0 {
         job.recorder = guarded(|| Some(rank_zero::late_recorder::<A>(private.size)));
     }
 
     // A process whose rows cannot be had still takes part below, with empty ones.
-    let rows: Rows = guarded(|| {
-        counters::for_each_block(|block| {
-            communicators::for_each(|communicator| {
-                record::expansion::fold::<A>(block, communicator)
-            });
-        });
-        Some((Kind::ALL.map(counters::row), counters::fetched()))
-    })
-    .unwrap_or_default();
+    let rows = guarded(|| Some(own_rows::<A>())).unwrap_or_default();
     let statements = guarded(|| Some(rank_mixing::statements())).unwrap_or_default();
     counters::set_tasks(0);
     communicators::drop_all_caches();
@@ -190,13 +210,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     if stored == Some(true) {
         crate::job::spill::finish();
     }
-    // While it is freed the callbacks of its attributes still see it as the world.
-    if let Some(comm) = world::replacement::<A>() {
-        handle::free::<A>(comm);
-    }
-    world::replace::<A>(None);
-    launcher_rank::restore();
-    hooks::set_level(Level::Off);
+    give_back::<A>();
     private.free();
     Some(())
 }

@@ -11,7 +11,7 @@ use crate::mpi::abi::Abi;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
 use crate::sys::signal::without_signal;
-use crate::sys::step_timer::Clock;
+use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network};
 use rw::launch::{KeptOrders, LaunchRecorder, MappingProblem};
@@ -41,7 +41,7 @@ struct Shared {
 pub struct Leader<'a> {
     recorder: &'a mut LaunchRecorder,
     /// Of the job's start.
-    pub clock: &'a mut Clock,
+    pub clock: &'a mut StepTimer,
     /// Where the processes are, once that is known.
     pub places: Option<Placement>,
     shared: Option<Shared>,
@@ -49,7 +49,7 @@ pub struct Leader<'a> {
 
 impl<'a> Leader<'a> {
     /// Knows nothing of the places yet.
-    pub fn new(recorder: &'a mut LaunchRecorder, clock: &'a mut Clock) -> Self {
+    pub fn new(recorder: &'a mut LaunchRecorder, clock: &'a mut StepTimer) -> Self {
         Leader { recorder, clock, places: None, shared: None }
     }
 

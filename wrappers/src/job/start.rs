@@ -33,7 +33,7 @@ use crate::record::datatypes;
 use crate::sys::injection;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
-use crate::sys::step_timer::Clock;
+use crate::sys::step_timer::StepTimer;
 use crate::time;
 use libc::c_int;
 use rw::launch::{Action, Instructions, LaunchRecorder, Processes};
@@ -240,7 +240,7 @@ impl<A: Abi> OwnComm<A> {
 fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let everybody = Everybody::<A>::of(all, session_rank)?;
     let settings = settings_of(everybody.sessions);
-    let mut clock = Clock::new();
+    let mut clock = StepTimer::new();
     let (processes, locations) = meet(&everybody, settings.mode == Mode::Off)?;
     clock.step("meeting");
     let own = OwnComm::begin(&everybody);

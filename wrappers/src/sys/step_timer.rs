@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 /// A clock with the steps that were taken since it was started.
 #[derive(Debug)]
-pub struct Clock {
+pub struct StepTimer {
     started: Instant,
     last: Instant,
     steps: Vec<(&'static str, Duration)>,
 }
 
-impl Clock {
+impl StepTimer {
     /// Starts.
     pub fn new() -> Self {
         let now = Instant::now();
-        Clock { started: now, last: now, steps: Vec::new() }
+        StepTimer { started: now, last: now, steps: Vec::new() }
     }
 
     /// The time since the last step went into this one.
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn words_add_up() {
-        let mut clock = Clock::new();
+        let mut clock = StepTimer::new();
         clock.step("a");
         std::thread::sleep(Duration::from_millis(2));
         clock.step("b");
