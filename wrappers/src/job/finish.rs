@@ -18,6 +18,7 @@ use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
 use crate::job::running::{self, Job};
+use crate::job::spill;
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
@@ -32,6 +33,7 @@ use rw::decide::mixed_ranks::{Statement, Tallies};
 use rw::launch::{Action, LaunchEnd, constructed_orders};
 use rw::matrix::{Collected, Kind, Traffic};
 use rw::store::{Constructed, Placement};
+use std::time::Duration;
 
 /// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
 /// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
@@ -78,11 +80,42 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
-/// after constructors that gave new ranks, its time in MPI, and the orders that it found for topologies.
+/// after constructors that gave new ranks, its time in MPI, and the permutations that it found for
+/// topologies.
 type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
 
-/// The private communicator of all processes, once they have come to the end of the job; `None` if some
-/// do not come.
+/// What rank 0 has from all processes.
+struct Gathered {
+    collected: Collected,
+    locations: Locations,
+    tallies: Tallies,
+    in_mpi: time::Gathered,
+    constructed: Vec<Constructed>,
+    /// It has heard from all of them.
+    whole: bool,
+}
+
+/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
+/// nothing without a job.
+pub fn finish<A: Abi>() -> Option<()> {
+    let mut job = running::take()?;
+    let wall = job.started.elapsed();
+    let in_mpi = guarded(time::stop);
+    let private = meet::<A>(&job)?;
+    if job.comm.is_none() && private.rank == 0 {
+        job.recorder = guarded(|| Some(rank_zero::late_recorder::<A>(private.size)));
+    }
+    let mine = stop_counting::<A>(&job, in_mpi);
+    let gathered = gather(&private, &job, &mine);
+    // The counters of all stay on disk until rank 0 has them.
+    if store(&private, job, gathered, wall) {
+        spill::finish();
+    }
+    let_go(private);
+    Some(())
+}
+
+/// Everybody who is to take part, in a communicator of the library; `None` if some do not come.
 fn meet<A: Abi>(job: &Job) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
@@ -103,90 +136,91 @@ fn meet<A: Abi>(job: &Job) -> Option<PrivateComm<A>> {
     Some(private)
 }
 
-/// What this process counted, with the collective calls that are not in the rows yet.
-fn own_rows<A: Abi>() -> Rows {
-    counters::for_each_block(|block| {
-        communicators::for_each(|communicator| {
-            record::expansion::fold::<A>(block, communicator);
+/// Ends the counting in this process; gives what it sends to rank 0. A process whose rows cannot be had
+/// sends empty ones.
+fn stop_counting<A: Abi>(job: &Job, in_mpi: Option<time::Measured>) -> Vec<u8> {
+    let rows: Rows = guarded(|| {
+        counters::for_each_block(|block| {
+            communicators::for_each(|communicator| {
+                record::expansion::fold::<A>(block, communicator)
+            });
         });
-    });
-    (Kind::ALL.map(counters::row), counters::fetched())
-}
-
-/// The program has its own world, variables and MPI functions again.
-fn give_back<A: Abi>() {
-    // While it is freed the callbacks of its attributes still see it as the world.
-    if let Some(comm) = world::replacement::<A>() {
-        handle::free::<A>(comm);
-    }
-    world::replace::<A>(None);
-    launcher_rank::restore();
-    hooks::set_level(Level::Off);
-}
-
-/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
-/// nothing without a job.
-pub fn finish<A: Abi>() -> Option<()> {
-    let mut job = running::take()?;
-    let wall = job.started.elapsed();
-    let in_mpi = guarded(time::stop);
-    let private = meet::<A>(&job)?;
-    if job.comm.is_none() && private.rank == 0 {
-        job.recorder = guarded(|| Some(rank_zero::late_recorder::<A>(private.size)));
-    }
-
-    // A process whose rows cannot be had still takes part below, with empty ones.
-    let rows = guarded(|| Some(own_rows::<A>())).unwrap_or_default();
+        Some((Kind::ALL.map(counters::row), counters::fetched()))
+    })
+    .unwrap_or_default();
     let statements = guarded(|| Some(rank_mixing::statements())).unwrap_or_default();
     counters::set_tasks(0);
     communicators::drop_all_caches();
     communicators::stop();
-
-    // Where the processes are is known already in a launch that reordered.
-    let location = (job.instructions.action != Action::Reorder).then(Location::mine);
-    let placeless = location.is_some();
+    let location = needs_places(job).then(Location::mine);
     let found = guarded(|| Some(CONSTRUCTED.lock().take())).unwrap_or_default();
-    let mine = encoding::encode(&(location, rows, statements, in_mpi, found)).unwrap_or_default();
+    let mine: Sent = (location, rows, statements, in_mpi, found);
+    encoding::encode(&mine).unwrap_or_default()
+}
+
+/// In a launch that reordered it is known already where the processes are.
+fn needs_places(job: &Job) -> bool {
+    job.instructions.action != Action::Reorder
+}
+
+/// Brings what all processes send to rank 0; what others get means nothing. Collective.
+fn gather<A: Abi>(private: &PrivateComm<A>, job: &Job, mine: &[u8]) -> Gathered {
     let task_of_process = job.instructions.task_of_process(private.size);
-    let mut collected = Collected::new(private.size);
-    let mut locations = Locations::default();
-    let mut tallies = Tallies::default();
-    let mut in_mpi = time::Gathered::default();
-    let mut constructed = Vec::new();
-    let whole = private.gather_each(&mine, |process, bytes| {
+    let mut all = Gathered {
+        collected: Collected::new(private.size),
+        locations: Locations::default(),
+        tallies: Tallies::default(),
+        in_mpi: time::Gathered::default(),
+        constructed: Vec::new(),
+        whole: false,
+    };
+    let whole = private.gather_each(mine, |process, bytes| {
         let (location, rows, measured) = match guarded(|| encoding::decode::<Sent>(bytes)) {
             Some((location, rows, statements, measured, found)) => {
-                tallies.add(&statements);
+                all.tallies.add(&statements);
                 guarded(|| {
-                    constructed_orders::add(&mut constructed, found, task_of_process.len());
+                    constructed_orders::add(&mut all.constructed, found, task_of_process.len());
                     Some(())
                 });
                 (location, Some(rows), measured)
             }
             None => (None, None, None),
         };
-        locations.add(location.unwrap_or_default());
-        in_mpi.add(measured);
+        all.locations.add(location.unwrap_or_default());
+        all.in_mpi.add(measured);
         let added = guarded(|| {
             let ((sent, fetched), task) = (rows?, task_of_process.get(process).copied()?);
-            collected.add(task, &sent, &fetched);
+            all.collected.add(task, &sent, &fetched);
             Some(())
         });
-        collected.incomplete |= added.is_none();
+        all.collected.incomplete |= added.is_none();
     });
-    // Keeps the record, once; whether the counters of all are in the store.
-    let places = &mut job.places;
+    all.collected.incomplete |= !whole;
+    all.whole = whole;
+    all
+}
+
+/// Finds the places where they are not known, and has rank 0 keep the record; whether it has the rows of
+/// all processes. Collective.
+fn store<A: Abi>(
+    private: &PrivateComm<A>,
+    mut job: Job,
+    gathered: Gathered,
+    wall: Duration,
+) -> bool {
+    let Gathered { collected, locations, tallies, in_mpi, constructed, whole } = gathered;
+    let placeless = needs_places(&job) && whole;
     let mut unkept = job.recorder.take().map(|recorder| (recorder, collected, constructed));
+    // Once.
     let mut keep = |found: Option<Placement>| {
-        let Some((recorder, mut collected, constructed)) = unkept.take() else { return false };
-        collected.incomplete |= !whole;
-        let stored = !collected.incomplete;
+        let Some((recorder, collected, constructed)) = unkept.take() else { return false };
+        let complete = !collected.incomplete;
         guarded(|| {
             recorder.forget_flushed(job.instructions.job.id);
             rank_zero::say(recorder.judge(&tallies, private.size, rank_zero::now()));
             let end = LaunchEnd {
                 instructions: &job.instructions,
-                placement: found.or_else(|| places.take()),
+                placement: found.or_else(|| job.places.take()),
                 collected,
                 wall,
                 in_mpi: in_mpi.result(),
@@ -196,21 +230,28 @@ pub fn finish<A: Abi>() -> Option<()> {
             rank_zero::keep(recorder, end);
             Some(())
         });
-        stored
+        complete
     };
-    let first = (private.rank == 0).then(|| {
-        if placeless && whole { Step::of(&locations, &mut keep) } else { Step::Answer(keep(None)) }
+    let first = (private.rank == 0).then(|| match placeless {
+        true => Step::of(&locations, &mut keep),
+        false => Step::Answer(keep(None)),
     });
     let stored = private
         .broadcast_value(first.as_ref())
-        .and_then(|step| locate(&private, step, first.is_some().then_some(&mut keep)));
+        .and_then(|step| locate(private, step, first.is_some().then_some(&mut keep)));
     // The record does not depend on whether the others hear of it.
     keep(None);
-    // The counters of all stay on disk until rank 0 has them.
-    if stored == Some(true) {
-        crate::job::spill::finish();
+    stored == Some(true)
+}
+
+/// Gives back what the library holds: the program is on its own from here on.
+fn let_go<A: Abi>(private: PrivateComm<A>) {
+    // While it is freed the callbacks of its attributes still see it as the world.
+    if let Some(comm) = world::replacement::<A>() {
+        handle::free::<A>(comm);
     }
-    give_back::<A>();
+    world::replace::<A>(None);
+    launcher_rank::restore();
+    hooks::set_level(Level::Off);
     private.free();
-    Some(())
 }
