@@ -138,17 +138,8 @@ fn gsearch_random(side: usize, allocations: usize) {
     println!("{job} | {} | {below} | {mean:.3}, {largest:.3}", ratios.len());
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let only = arguments.first().cloned();
-    let part = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
-    println!("part | pattern | topology | algorithm | hops per byte | MC | MMC | CPU s | swaps");
-    if let [custom, pattern, topology, names @ ..] = arguments.as_slice()
-        && custom == "custom"
-    {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        return rows("custom", (pattern, topology), None, &names);
-    }
+/// Papers whose measurements are of grids of tasks on grids of slots.
+fn on_grids(part: &dyn Fn(&str) -> bool) {
     if part("topolb") {
         // TopoLB paper, 5.2: optimal on most 2-D meshes on 2-D tori, ahead of TopoCentLB; 1.0 for
         // 8x8 on 4x4x4.
@@ -195,6 +186,10 @@ fn main() {
         let slots = snake([24, 24, 16], 2048, 2);
         rows("hiertopomap", ("stencil:16x16x8", "torus:24x24x16"), Some(&slots), &all);
     }
+}
+
+/// The UMPA paper, whose measurements are of sparse allocations of a torus.
+fn on_sparse_allocations(part: &dyn Fn(&str) -> bool) {
     if part("umpa") {
         // UMPA paper, IV: greedy and refinement lower weighted hops by 16 %, UMC the maximum
         // congestion by 27 to 37 %, against the default mapping of a sparse allocation.
@@ -215,6 +210,21 @@ fn main() {
             }
         }
     }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let only = arguments.first().cloned();
+    let part = |name: &str| only.as_deref().is_none_or(|wanted| wanted == name);
+    println!("part | pattern | topology | algorithm | hops per byte | MC | MMC | CPU s | swaps");
+    if let [custom, pattern, topology, names @ ..] = arguments.as_slice()
+        && custom == "custom"
+    {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return rows("custom", (pattern, topology), None, &names);
+    }
+    on_grids(&part);
+    on_sparse_allocations(&part);
     if part("topomatch") {
         // TopoMatch paper, 4.2 and 5: 1024 processes in less than 0.5 s.
         for (job, tree) in [

@@ -58,93 +58,188 @@ fn reach(cells: &[Vec<(u64, u64)>]) -> Vec<Vec<bool>> {
         .collect()
 }
 
+/// What the tasks of a call send under a model.
+struct Flow<'a> {
+    call: Call,
+    block: &'a Blocks<'a>,
+    cells: Vec<Vec<(u64, u64)>>,
+    reach: Vec<Vec<bool>>,
+    context: String,
+}
+
+impl Flow<'_> {
+    fn size(&self) -> usize {
+        self.call.size as usize
+    }
+
+    fn sent(&self, i: usize) -> u64 {
+        self.cells[i].iter().map(|c| c.0).sum()
+    }
+
+    fn received(&self, j: usize) -> u64 {
+        self.cells.iter().map(|row| row[j].0).sum()
+    }
+
+    fn bytes_of(&self, i: usize) -> u64 {
+        own_bytes(self.call, i as u32, self.block)
+    }
+
+    fn all(&self) -> u64 {
+        (0..self.size()).map(|i| self.bytes_of(i)).sum()
+    }
+
+    fn others(&self, than: usize) -> impl Iterator<Item = usize> + use<> {
+        (0..self.size()).filter(move |&i| i != than)
+    }
+}
+
 /// Checks what `call` must at least carry, whatever the algorithm.
 fn check(model: Model, call: Call, block: &Blocks) -> Result<(), TestCaseError> {
-    let size = call.size as usize;
-    let root = call.root as usize;
     let cells = matrix(model, call, block);
-    let sent = |i: usize| cells[i].iter().map(|c| c.0).sum::<u64>();
-    let received = |j: usize| cells.iter().map(|row| row[j].0).sum::<u64>();
-    let bytes_of = |i: usize| own_bytes(call, i as u32, block);
-    let all: u64 = (0..size).map(bytes_of).sum();
     let reach = reach(&cells);
-    let others = |r: usize| (0..size).filter(move |&i| i != r);
     let context = format!("{model:?} {call:?}");
+    let flow = Flow { call, block, cells, reach, context };
+    check_rooted(call, &flow)?;
+    check_unrooted(model, call, &flow)
+}
+
+fn check_rooted(call: Call, flow: &Flow) -> Result<(), TestCaseError> {
+    let root = call.root as usize;
     match call.operation {
-        Operation::Barrier => {
-            prop_assert_eq!(cells.iter().flatten().map(|c| c.0).sum::<u64>(), 0);
-            if model != Model::Logical {
-                prop_assert!(reach.iter().flatten().all(|&r| r), "{}", context);
-            }
-        }
         Operation::Bcast => {
-            for i in others(root) {
-                prop_assert!(received(i) >= call.bytes, "{} {}", context, i);
-                prop_assert!(reach[root][i], "{} {}", context, i);
+            for i in flow.others(root) {
+                prop_assert!(flow.received(i) >= call.bytes, "{} {}", flow.context, i);
+                prop_assert!(flow.reach[root][i], "{} {}", flow.context, i);
             }
         }
         Operation::Scatter | Operation::Scatterv => {
-            for i in others(root) {
-                prop_assert!(received(i) >= sent(i) + bytes_of(i), "{} {}", context, i);
-                prop_assert!(bytes_of(i) == 0 || reach[root][i], "{} {}", context, i);
+            for i in flow.others(root) {
+                prop_assert!(
+                    flow.received(i) >= flow.sent(i) + flow.bytes_of(i),
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert!(
+                    flow.bytes_of(i) == 0 || flow.reach[root][i],
+                    "{} {}",
+                    flow.context,
+                    i
+                );
             }
         }
         Operation::Gather | Operation::Gatherv => {
-            for i in others(root) {
-                prop_assert_eq!(sent(i), received(i) + bytes_of(i), "{} {}", context, i);
-                prop_assert!(bytes_of(i) == 0 || reach[i][root], "{} {}", context, i);
+            for i in flow.others(root) {
+                prop_assert_eq!(
+                    flow.sent(i),
+                    flow.received(i) + flow.bytes_of(i),
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert!(
+                    flow.bytes_of(i) == 0 || flow.reach[i][root],
+                    "{} {}",
+                    flow.context,
+                    i
+                );
             }
-            prop_assert_eq!(received(root), all - bytes_of(root), "{}", context);
+            prop_assert_eq!(
+                flow.received(root),
+                flow.all() - flow.bytes_of(root),
+                "{}",
+                flow.context
+            );
         }
         Operation::Reduce => {
-            for i in others(root) {
-                prop_assert!(sent(i) >= call.bytes, "{} {}", context, i);
-                prop_assert!(reach[i][root], "{} {}", context, i);
+            for i in flow.others(root) {
+                prop_assert!(flow.sent(i) >= call.bytes, "{} {}", flow.context, i);
+                prop_assert!(flow.reach[i][root], "{} {}", flow.context, i);
             }
-            prop_assert!(received(root) >= call.bytes, "{}", context);
+            prop_assert!(flow.received(root) >= call.bytes, "{}", flow.context);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn check_unrooted(model: Model, call: Call, flow: &Flow) -> Result<(), TestCaseError> {
+    let (size, block) = (flow.size(), flow.block);
+    match call.operation {
+        Operation::Barrier => {
+            prop_assert_eq!(flow.cells.iter().flatten().map(|c| c.0).sum::<u64>(), 0);
+            if model != Model::Logical {
+                prop_assert!(flow.reach.iter().flatten().all(|&r| r), "{}", flow.context);
+            }
         }
         Operation::Allreduce => {
             for i in 0..size {
-                prop_assert!(sent(i) + 2 * size as u64 >= call.bytes, "{} {}", context, i);
-                prop_assert!(received(i) + 2 * size as u64 >= call.bytes, "{} {}", context, i);
+                prop_assert!(
+                    flow.sent(i) + 2 * size as u64 >= call.bytes,
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert!(
+                    flow.received(i) + 2 * size as u64 >= call.bytes,
+                    "{} {}",
+                    flow.context,
+                    i
+                );
             }
-            prop_assert!(reach.iter().flatten().all(|&r| r), "{}", context);
-            // Patarasuk and Yuan's lower bound for all together.
-            let total: u64 = (0..size).map(sent).sum();
-            prop_assert!(total >= 2 * (size as u64 - 1) * call.bytes, "{} {}", context, total);
+            prop_assert!(flow.reach.iter().flatten().all(|&r| r), "{}", flow.context);
+            // Patarasuk and Yuan's lower bound for flow.all() together.
+            let total: u64 = (0..size).map(|i| flow.sent(i)).sum();
+            prop_assert!(total >= 2 * (size as u64 - 1) * call.bytes, "{} {}", flow.context, total);
         }
         Operation::Allgather | Operation::Allgatherv => {
             for i in 0..size {
-                prop_assert!(received(i) >= all - bytes_of(i), "{} {}", context, i);
-                prop_assert!(sent(i) >= bytes_of(i), "{} {}", context, i);
+                prop_assert!(
+                    flow.received(i) >= flow.all() - flow.bytes_of(i),
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert!(flow.sent(i) >= flow.bytes_of(i), "{} {}", flow.context, i);
             }
         }
         Operation::Alltoall => {
             for i in 0..size {
-                prop_assert!(sent(i) >= (size as u64 - 1) * call.bytes, "{} {}", context, i);
-                prop_assert_eq!(sent(i), received(i), "{} {}", context, i);
+                prop_assert!(
+                    flow.sent(i) >= (size as u64 - 1) * call.bytes,
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert_eq!(flow.sent(i), flow.received(i), "{} {}", flow.context, i);
             }
         }
         Operation::Alltoallv | Operation::Alltoallw => {
-            for (i, row) in cells.iter().enumerate() {
-                for j in others(i) {
-                    prop_assert_eq!(row[j].0, block(j as u32), "{} {} {}", context, i, j);
+            for (i, row) in flow.cells.iter().enumerate() {
+                for j in flow.others(i) {
+                    prop_assert_eq!(row[j].0, block(j as u32), "{} {} {}", flow.context, i, j);
                 }
             }
         }
         Operation::ReduceScatterBlock | Operation::ReduceScatter => {
             for i in 0..size {
-                prop_assert!(sent(i) >= all - bytes_of(i), "{} {}", context, i);
-                prop_assert!(received(i) >= bytes_of(i), "{} {}", context, i);
+                prop_assert!(
+                    flow.sent(i) >= flow.all() - flow.bytes_of(i),
+                    "{} {}",
+                    flow.context,
+                    i
+                );
+                prop_assert!(flow.received(i) >= flow.bytes_of(i), "{} {}", flow.context, i);
             }
         }
         Operation::Scan | Operation::Exscan => {
-            for (i, reached) in reach.iter().enumerate() {
-                prop_assert!(i == 0 || received(i) >= call.bytes, "{} {}", context, i);
-                prop_assert!(i + 1 == size || sent(i) >= call.bytes, "{} {}", context, i);
-                prop_assert!(reached[i..].iter().all(|&r| r), "{} {}", context, i);
+            for (i, reached) in flow.reach.iter().enumerate() {
+                prop_assert!(i == 0 || flow.received(i) >= call.bytes, "{} {}", flow.context, i);
+                prop_assert!(i + 1 == size || flow.sent(i) >= call.bytes, "{} {}", flow.context, i);
+                prop_assert!(reached[i..].iter().all(|&r| r), "{} {}", flow.context, i);
             }
         }
+        _ => {}
     }
     Ok(())
 }

@@ -153,8 +153,7 @@ impl Crate {
         let modules: BTreeSet<Name> = self.modules.keys().cloned().collect();
         let of_this_crate = |path: &[String]| {
             path.first().is_some_and(|first| first != OUTSIDE)
-                || path.len() > 1
-                    && (2..=path.len()).any(|end| modules.contains(&path[1..end].to_vec()))
+                || path.len() > 1 && (2..=path.len()).any(|end| modules.contains(&path[1..end]))
         };
         for module in self.modules.values_mut() {
             module.references.retain(|r| of_this_crate(&r.path));
@@ -214,7 +213,7 @@ impl Reader<'_> {
     }
 
     /// A path as it is written, from the root of the crate.
-    fn from_root(&self, written: &[String]) -> Name {
+    fn path_from_root(&self, written: &[String]) -> Name {
         let first = written.first().map(String::as_str);
         let mut path = match first {
             Some("crate") => Name::new(),
@@ -237,7 +236,7 @@ impl Reader<'_> {
 
     fn refer(&mut self, written: &[String], line: usize) {
         if written.len() > 1 {
-            let path = self.from_root(written);
+            let path = self.path_from_root(written);
             self.module.references.push(Reference { path, line });
         }
     }
@@ -265,7 +264,7 @@ impl Reader<'_> {
                 self.imported(&rename.ident, Some(rename.rename.to_string()), before);
             }
             syn::UseTree::Glob(glob) => {
-                let path = self.from_root(before);
+                let path = self.path_from_root(before);
                 let line = glob.star_token.spans[0].start().line;
                 self.module.references.push(Reference { path: path.clone(), line });
                 self.module.imports.push(Import { path, alias: None });
@@ -275,7 +274,7 @@ impl Reader<'_> {
 
     fn imported(&mut self, ident: &syn::Ident, alias: Option<String>, before: &Name) {
         let written: Name = before.iter().cloned().chain([ident.to_string()]).collect();
-        let path = self.from_root(&written);
+        let path = self.path_from_root(&written);
         self.refer(&written, ident.span().start().line);
         self.module.imports.push(Import { path, alias });
     }
