@@ -26,6 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         unfinished: None,
         identity: String::new(),
         history: Vec::new(),
+        constructed: Vec::new(),
     };
     let export = Export::new(&record, &Kind::ALL);
     for format in FORMATS.iter().filter(|f| f.writes() && f.reads()) {
