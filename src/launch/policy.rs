@@ -112,13 +112,14 @@ impl Policy {
 
     fn about_mixed_ranks(&self, verdict: &Verdict) -> Message {
         Message::new(format!(
-            "constructors of topologies keep the ranks as they are: in an earlier launch with {} tasks, \
+            "the program seemed to mix the ranks of two communicators in an earlier launch with {} tasks: \
              {}",
             verdict.tasks, verdict.reason
         ))
+        .meaning("constructors of topologies give no new ranks in this launch")
         .advice(format!(
-            "'rankweave check' once it is mended, --allow {} or --mode reorder to give new ranks all the \
-             same",
+            "correct the program and run 'rankweave check', or give new ranks all the same with --allow \
+             {} or --mode reorder",
             self.name
         ))
     }
@@ -138,33 +139,34 @@ impl Policy {
                     .meaning("this launch records")
             }
             Reason::Overtaken(tool) => Message::new(format!(
-                "{tool} takes MPI calls before they get here and hands them past this library: they are \
-                 not recorded, and the ranks are left alone"
+                "{tool} takes MPI calls before this library does and passes them on around it"
             ))
+            .meaning("these calls are not recorded, and the ranks are left alone")
             .advice(
                 "start the job with `rankweave run`, or this library as the first in LD_PRELOAD",
             ),
             Reason::CallsUnseen => Message::new(
-                "the program loads its MPI library by itself and some of its calls pass by unseen",
+                "the program loads its MPI library by itself, and this library does not see all of its calls",
             )
             .meaning("its ranks are left alone")
             .advice("start the job with `rankweave run`"),
             Reason::DifferentPrograms => Message::new(
                 "the processes of this job run different programs or have different arguments, so that \
-                 none can take over another's task",
+                 no process can take over the task of another",
             )
             .meaning("the ranks are left alone"),
             Reason::CheckUnreadable(error) => {
                 Message::new(error.to_string()).meaning("the ranks are left alone")
             }
             Reason::CheckDiffers(verdict) => Message::new(format!(
-                "the ranks are left alone: 'rankweave check' found that this program minds other ranks \
-                 ({} tasks: {})",
+                "'rankweave check' found that the results of this program depend on the order of its \
+                 ranks ({} tasks: {})",
                 verdict.tasks, verdict.reason
             ))
+            .meaning("the ranks are left alone")
             .advice(format!(
-                "'rankweave check' again once it is mended, --allow {} or --mode reorder to reorder it \
-                 all the same",
+                "correct the program and run 'rankweave check' again, or reorder it all the same with \
+                 --allow {} or --mode reorder",
                 self.name
             )),
         })

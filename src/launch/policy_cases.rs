@@ -228,7 +228,7 @@ impl World {
         processes: Processes,
         overtaken_by: Option<&str>,
     ) -> Known {
-        let none = || Error::new(ErrorKind::Usage, "there is no place for the store");
+        let none = || Error::new(ErrorKind::Usage, "no directory for the store is known");
         let store = self.store(stored, verdict).ok_or_else(none);
         let program = self.program(verdict);
         Known::read(settings, program, store, TASKS, processes, overtaken_by)

@@ -65,7 +65,7 @@ impl Found {
                     Spill::Off => (Storage::Nowhere, "nothing is stored in this launch"),
                     _ => (
                         Storage::Waits(store, error.to_string()),
-                        "the record of this launch is to wait on this node",
+                        "the record of this launch will wait on this node until 'rankweave recover' stores it",
                     ),
                 };
                 let message = Message::new(error.to_string()).meaning(meaning);

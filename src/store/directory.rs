@@ -73,9 +73,11 @@ impl Store {
         }
         match set("HOME") {
             Some(home) => Ok(home.join(".local/share/rankweave")),
-            None => Err(Error::new(ErrorKind::Usage, "there is no place for the store")
-                .at("HOME and XDG_DATA_HOME are not set")
-                .advise("--store DIR or RANKWEAVE_STORE=DIR")),
+            None => Err(Error::new(
+                ErrorKind::Usage,
+                "no directory for the store is known, because neither HOME nor XDG_DATA_HOME is set",
+            )
+            .advise("--store DIR or RANKWEAVE_STORE=DIR")),
         }
     }
 

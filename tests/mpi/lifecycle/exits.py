@@ -392,7 +392,7 @@ class Exits:
             problems.extend(self.compare(plain, outcome, "finalize"))
             if len(said) != start + 1 or not said[-1].endswith(f": rankweave recover {spill}"):
                 problems.append(f"{refuses}: said {said}")
-            elif start and "is to wait on this node" not in said[0]:
+            elif start and "will wait on this node" not in said[0]:
                 problems.append(f"{refuses}: said {said} at the start")
             return outcome
 

@@ -98,7 +98,7 @@ def damaged_input(tool, results, stack, work):
         os.makedirs(path)
         check("unreadable store file",
               launch({"RANKWEAVE_MODE": "auto", "RANKWEAVE_STORE": store}),
-              lines=2, words=("is to wait on this node", f"rankweave recover {spill}"))
+              lines=2, words=("will wait on this node", f"rankweave recover {spill}"))
 
     # A store below a plain file cannot be made, not even by root.
     blocked = fresh("file")
@@ -106,7 +106,7 @@ def damaged_input(tool, results, stack, work):
         f.write("in the way\n")
     check("store directory that cannot be made",
           launch({"RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": os.path.join(blocked, "store")}),
-          lines=2, words=("is to wait on this node", f"rankweave recover {spill}"))
+          lines=2, words=("will wait on this node", f"rankweave recover {spill}"))
 
     store, path = recorded("few-slots")
     settings = {"RANKWEAVE_MODE": "reorder", "RANKWEAVE_STORE": store}

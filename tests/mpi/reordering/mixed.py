@@ -16,7 +16,7 @@ NP = 12
 PLACES = {"RANKWEAVE_TOPOLOGY": "tree:6:2@1:10", "RANKWEAVE_MIN_GAIN": "0", "RANKWEAVE_FIX": "0",
           "RANKWEAVE_SLOTS": ",".join(str(k // 2 + 6 * (k % 2)) for k in range(NP))}
 MIXES = "mix the ranks of both"
-KEEPS = "constructors of topologies keep the ranks"
+KEEPS = "constructors of topologies give no new ranks"
 # Where a right program does something else than its neighbourhood.
 RIGHT = (("cart", "right"), ("cart", "before"), ("cart", "unused"), ("cart", "neighbourhood"),
          ("cart", "one-sided"), ("cart+", "right"), ("graph", "right"), ("dist", "right"),

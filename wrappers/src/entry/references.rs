@@ -32,7 +32,7 @@ pub fn take_back(hidden: &[usize]) {
 }
 
 /// True if the program itself, not a library, refers to a `PMPI_X` that this library wraps as
-/// `MPI_X`: it has a profiling layer linked in, whose calls pass by unseen.
+/// `MPI_X`: it has a profiling layer linked in, whose calls this library does not see.
 pub fn program_profiles() -> bool {
     let mut found = false;
     for_each_object(|info| {

@@ -10,7 +10,7 @@
 //!   ([`references`](crate::entry::references)).
 //! - libmpi comes later by dlopen (Python): `rankweave run` says which C functions it will have
 //!   ([`Functions`]). Without that, what is not in MPI-3.1, which every MPI has, is hidden; if the
-//!   library that comes has more, those calls pass by unseen, [`complete`] says so, and the ranks of
+//!   library that comes has more, those calls are not seen, [`complete`] says so, and the ranks of
 //!   that job are not reordered.
 //! - libmpi can never come (nothing that is mapped refers to dlopen): nothing is done. Writing to the
 //!   pages of the table is most of what this library costs a small program at its start.

@@ -5,7 +5,7 @@
 //!
 //! What was fetched from a task (MPI_Get) counts as sent to it: distances are the same both ways.
 //! Counts only grow, so that a call that another thread makes meanwhile is either before the reset or after
-//! it; sums are not taken while what a communicator came to moves into the rows ([`communicators::MOVES`]).
+//! it; sums are not taken while the counts of a communicator are being moved into the rows ([`communicators::MOVES`]).
 
 use super::{NOT_NOW, OK};
 use crate::mpi::abi::Abi;
