@@ -135,8 +135,8 @@ impl Policy {
             | Reason::Spawned
             | Reason::Denied(_) => return None,
             Reason::NoMatrix { asked: true } => {
-                Message::new(format!("nothing to reorder by is stored for {}", self.key))
-                    .meaning("this launch records")
+                Message::new(format!("no usable matrix is stored for {}", self.key))
+                    .meaning("this launch records in the launcher's order")
             }
             Reason::Overtaken(tool) => Message::new(format!(
                 "{tool} takes MPI calls before this library does and passes them on around it"

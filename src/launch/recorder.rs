@@ -201,16 +201,19 @@ impl LaunchRecorder {
         let later = match kept {
             // A check compared its results.
             Some(Ok(false)) => return None,
-            Some(Ok(true)) => "later launches leave the ranks of topologies alone".to_string(),
-            Some(Err(error)) => format!("{error}; later launches will not know"),
-            None => "later launches will not know".into(),
+            Some(Ok(true)) => {
+                "in later launches, topologies that the program constructs get no new ranks"
+                    .to_string()
+            }
+            Some(Err(error)) => format!("{error}; later launches do not learn of it"),
+            None => "later launches do not learn of it".into(),
         };
         let happened = format!(
             "{reason}: the program seems to mix the ranks of both, and its results may be wrong"
         );
         Some(Message::new(happened).meaning(later).advice(format!(
-            "asking each communicator for its own ranks, 'rankweave check' to be sure, --allow {} if it \
-             is right",
+            "ask each communicator for its own ranks; run 'rankweave check' to be sure; --allow {} if \
+             the program is right",
             self.program.list_name()
         )))
     }

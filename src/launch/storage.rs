@@ -48,12 +48,12 @@ impl Found {
             }
             Ok(Some(record)) => {
                 let message = Message::new(format!(
-                    "the matrix stored under {key} (in {}) is of {} tasks, this job has {tasks}",
+                    "the matrix stored under {key} (in {}) has {} tasks, but this job has {tasks}",
                     store.path_of(key).display(),
                     record.matrix.tasks()
                 ))
-                .meaning("it is left alone and nothing is stored")
-                .advice("another key (RANKWEAVE_KEY), or none");
+                .meaning("this launch neither uses nor replaces it, and stores nothing")
+                .advice("another key (RANKWEAVE_KEY), or the default key, without RANKWEAVE_KEY");
                 found(Storage::Nowhere, None, Some(message))
             }
             Err(error) => {
@@ -131,8 +131,8 @@ fn keep_on_node(
         match RefusedRecords::of(&directory, user).keep(record, store) {
             Ok(path) => {
                 return Message::new(problem).meaning(format!(
-                    "the matrix of this launch waits in {}; when the store can be written, on this \
-                     node: rankweave recover {}",
+                    "the matrix of this launch waits on this node, in {}; when the store can be \
+                     written, run on this node: rankweave recover {}",
                     path.display(),
                     directory.display()
                 ));

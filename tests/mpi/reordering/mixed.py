@@ -125,7 +125,7 @@ class Noticed:
         self.step("allowed", self.launch(source, wrong, store, RANKWEAVE_ALLOW=name), True, True)
         self.forget(store)
         self.step("asked for", self.launch(source, wrong, store, "reorder"), True, True,
-                  ["nothing to reorder by", MIXES])
+                  ["no usable matrix is stored", MIXES])
         self.check(source, right, store, "safe")
         self.forget(store)
         self.step("checked", self.launch(source, right, store), True, False)
