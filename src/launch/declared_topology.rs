@@ -186,4 +186,13 @@ mod tests {
         assert_ne!(a.hash(), b.hash());
         assert_ne!(grid(&[2], &[3], 2).unwrap().hash(), grid(&[3], &[2], 3).unwrap().hash());
     }
+
+    /// Records name the topologies of a program by these numbers. The values were worked out by a separate
+    /// program.
+    #[test]
+    fn numbers_stay_the_same() {
+        assert_eq!(grid(&[2, 3], &[1, 0], 6).unwrap().hash(), 0x4257_a6a7_7292_59b6);
+        let graph = DeclaredTopology::graph(vec![1, 2], vec![1, 0], 2);
+        assert_eq!(graph.unwrap().hash(), 0xc54b_d30b_d817_a967);
+    }
 }
