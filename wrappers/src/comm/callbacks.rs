@@ -1,10 +1,12 @@
 //! Callbacks of the program see MPI_COMM_WORLD, not the communicator that replaces it.
 //!
-//! MPI hands communicators to error handlers and to the copy and delete functions of attributes.
-//! While the world is replaced that handle would be the replacement; a trampoline puts the world's
-//! own back. There is a fixed number of trampolines of each sort, one per function of the program; a
-//! program with more distinct functions gets its own function from then on (it sees the replacement,
-//! which works in every call, but does not compare equal to MPI_COMM_WORLD by its bits).
+//! MPI passes communicators to error handlers and to the copy and delete functions of attributes. While
+//! the world is replaced, that handle would be the replacement. A trampoline calls the program's
+//! function with the handle of MPI_COMM_WORLD instead.
+//!
+//! Limits: there is a fixed number of trampolines of each kind, one for each function of the program. A
+//! program with more functions gets its further functions called directly. They see the replacement,
+//! which works in every call but does not compare equal to MPI_COMM_WORLD.
 
 use crate::comm::world;
 use crate::mpi::abi::Abi;

@@ -1,7 +1,7 @@
-//! Requests of this library's own: waiting for them, and gathers that go on while the caller works.
+//! Requests of this library: waiting for them, and gathers that go on while the caller works.
 //!
-//! A process that waits gives the processor away: where a job has more processes than processors, and
-//! an MPI library that spins, every blocking step would cost time slices of those who wait.
+//! A process that waits yields its processor. Where a job has more processes than processors and the
+//! MPI library spins, a blocking call would keep the processor from the processes that it waits for.
 
 use crate::mpi::abi::Abi;
 use crate::mpi::backoff;

@@ -1,10 +1,10 @@
-//! The way of a send whose communicator, peer and datatype are at hand: twenty instructions.
+//! The fast path of a send whose communicator, peer and datatype are cached: twenty instructions.
 //!
-//! The calls with the arguments of `MPI_Send` in their places (MPI_Isend, MPI_Ssend, …) are the ones
-//! that programs make millions of, and what is added to each has to be small beside 70 ns. A compiled
-//! wrapper saves registers for the sake of its slow path and rebuilds the argument on the stack; this
-//! one uses the three registers that carry no argument and jumps on, to the real function or, with
-//! all arguments untouched, to the slow path. It does what [`super::send`] does.
+//! Programs make millions of calls with the arguments of `MPI_Send` (MPI_Isend, MPI_Ssend and others).
+//! Each takes about 70 ns, so that the library may add very little. A compiled wrapper saves registers
+//! for its slow path and rebuilds the argument on the stack. This one uses the three registers that
+//! carry no argument. It then jumps to the real function or, with all arguments untouched, to the slow
+//! path. It does what [`super::send`] does.
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 

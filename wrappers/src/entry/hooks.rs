@@ -1,4 +1,4 @@
-//! What lower layers have this one do: registered before the first entry point leads to them.
+//! Registers what lower layers need of the entry points, before the first call passes through one.
 
 use crate::entry::{internal_calls, levels, slots, visible};
 use crate::job::hooks::{ENTRIES, Entries};

@@ -1,17 +1,17 @@
-//! Calls that the MPI library itself makes by `MPI_` names: they are not the program's and must not
+//! Calls that the MPI library itself makes under `MPI_` names. They are not the program's and must not
 //! be counted.
 //!
-//! Some MPI libraries contain parts written as MPI programs: ROMIO calls `MPI_Put`, `MPI_Get` or
-//! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file
-//! is opened; and it does so inside `MPI_Wait` too, so that it does not help to know which call of
-//! the program is running. [`redirect`] therefore points the references of such objects to the
-//! functions behind this library's entry points: a word in the object's table of linkage, written
-//! once, and nothing has to be asked at each call. What a component calls while it is being loaded
-//! comes too early for that: meanwhile ([`Inside`]) nothing is recorded in the thread.
+//! Parts of some MPI libraries are written as MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
+//! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is
+//! opened. It also does so inside `MPI_Wait`, so that the program's present call does not tell.
+//! [`redirect`] therefore points the references of such objects at the functions behind this library's
+//! entry points. It writes one word of the object's linkage table for each reference, once, and calls
+//! need no test. A component may call MPI while it is being loaded, before its references can be
+//! redirected. During that time ([`Inside`]) nothing is recorded in the thread.
 //!
-//! Limits: objects that also hold the Fortran or C++ bindings are left as they are, since the
-//! program's own calls may come through them. A file's conversion callbacks (MPI_Register_datarep)
-//! that themselves communicate while a file is being opened are not recorded.
+//! Limits: objects that also hold the Fortran or C++ bindings are not changed, because the program's
+//! own calls may come through them. Conversion functions of a file (MPI_Register_datarep) that
+//! communicate while the file is being opened are not recorded.
 
 use crate::entry::real_functions;
 use crate::entry::visible;

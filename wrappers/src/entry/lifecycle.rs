@@ -1,4 +1,5 @@
-//! `MPI_Init`, `MPI_Init_thread` and `MPI_Finalize`: where a job starts, and ends at the latest.
+//! `MPI_Init`, `MPI_Init_thread` and `MPI_Finalize`: the start of a job, and the latest point at which
+//! it ends.
 
 use crate::entry::next;
 use crate::job::start;

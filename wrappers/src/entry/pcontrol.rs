@@ -1,11 +1,11 @@
-//! `MPI_Pcontrol`: the way to this library that every MPI program can be linked with.
+//! `MPI_Pcontrol`: the call by which a program reaches this library without being linked with it.
 //!
-//! The function is variadic: a level of another tool's may have any arguments, in integer and vector
-//! registers and on the stack. So the entry looks at the level and nothing else, and jumps on with
-//! everything in its place unless the level is one of `include/rankweave.h`.
+//! The function is variadic. A level that belongs to another tool may have any arguments, in integer
+//! registers, in vector registers and on the stack. The entry therefore reads the level only. Unless
+//! the level is one of `include/rankweave.h`, it jumps on with every argument in its place.
 //!
-//! From Fortran there is the level only, and the MPI libraries differ in whether their binding calls
-//! the C function: levels without arguments are obeyed there, the others do nothing.
+//! Fortran passes the level alone, and MPI libraries differ in whether their Fortran binding calls the
+//! C function. Levels without arguments work from Fortran. The others do nothing there.
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 

@@ -1,13 +1,12 @@
-//! References of the program and its libraries to MPI functions: takes back weak ones that were bound
-//! to entry points the MPI library does not have.
+//! Weak references to MPI functions that the MPI library does not have: they are set back to zero.
 //!
-//! A program that says `if (MPI_Send_c) MPI_Send_c(…)` of a weak symbol has the answer in its global
-//! offset table before any code of this library runs: relocation comes before initialisation. So
-//! when entries are hidden, the relocations of all mapped objects are gone through once, and weak
-//! ones that hold the address of a hidden entry get the value they would have without this library:
-//! zero. Cost: one look at every relocation that names a symbol, in processes with MPI only.
+//! A program that tests a weak symbol, as in `if (MPI_Send_c) MPI_Send_c(…)`, reads its global offset
+//! table. The loader fills that table before any code of this library runs. When entry points are
+//! hidden, this file goes once through the relocations of all mapped objects. A weak reference that
+//! holds the address of a hidden entry point gets the value that it would have without this library:
+//! zero. The cost is one look at every relocation that names a symbol, in MPI processes only.
 //!
-//! Limits: x86-64. A pointer that a constructor copied somewhere else before this ran stays.
+//! Limits: x86-64. A pointer that a constructor copied elsewhere before this ran keeps its value.
 
 use crate::sys::elf::{Object, for_each_object};
 

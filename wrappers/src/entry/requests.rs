@@ -1,4 +1,4 @@
-//! Persistent and partitioned requests: what was planned when they were made is counted when they start.
+//! Persistent and partitioned requests: each start counts what was planned when the request was made.
 
 use crate::entry::next;
 use crate::mpi::abi::Abi;

@@ -1,11 +1,11 @@
-//! Programs that use sessions and never call MPI_Init: there is no MPI_COMM_WORLD, and no
-//! MPI_COMM_SELF whose attributes tell of the end.
+//! Programs that use sessions and never call MPI_Init. They have no MPI_COMM_WORLD, and no
+//! MPI_COMM_SELF whose attributes tell the end of the job.
 //!
-//! The job starts when a communicator is made from a group of all processes (the set
-//! `mpi://WORLD`): all of them are in that call, so that collective steps are possible there. Tasks
-//! are the ranks of that set. It ends when the last session is finalised, where the processes wait
-//! for each other in bounded time only, since nothing obliges a program to finalise everywhere. The
-//! ranks of such a job are left alone.
+//! The job starts when a communicator is made from the group of all processes (the set `mpi://WORLD`).
+//! All processes take part in that call, so that collective steps are possible there. Tasks are the
+//! ranks of that set. The job ends when the last session is finalised. There the processes wait for
+//! each other in bounded time only, since MPI does not oblige every process to finalise its session.
+//! The ranks of such a job are not changed.
 
 use crate::entry::next;
 use crate::job::start;

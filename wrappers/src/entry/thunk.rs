@@ -1,17 +1,18 @@
-//! What a timed slot points to: code that notes when a call begins and ends, and is otherwise invisible.
+//! The target of a timed slot: code that notes when a call begins and ends.
 //!
-//! There is one thunk for each entry point, a few bytes that say which it is; all lead to one function
-//! that works for every prototype. MPI functions take whole numbers and addresses only: six in
-//! registers, the others on the stack, and of these the generator knows how many there are. They are
-//! copied below the function's own frame, so that the real function finds them where it looks for them.
-//! The frame is described to unwinders and debuggers: C++ exceptions pass through it.
+//! There is one thunk for each entry point, a few bytes with its number. All lead to one function that
+//! works for every prototype. MPI functions take integers and addresses only: six in registers and the
+//! others on the stack. The generator knows how many lie on the stack. They are copied below the
+//! function's own frame, where the real function expects them. The frame is described to unwinders and
+//! debuggers, because C++ exceptions pass through it.
 //!
-//! A call inside another one (MPI_X in C behind a Fortran entry, callbacks that call MPI) belongs to the
-//! outer one. The thread knows the frame of that. Such calls come at once, if they come: a frame that is
-//! older than [`NESTED`] may have been left by longjmp or by an exception, and is forgotten.
+//! A call inside another call belongs to the outer one (MPI_X in C behind a Fortran entry, callbacks
+//! that call MPI). The thread knows the frame of the outer call. An inner call comes soon after the
+//! outer one began. A frame older than [`NESTED`] may have been left by longjmp or by an exception, and
+//! is forgotten.
 //!
-//! Limits: of a call that is left in such a way the time is lost, and of others in the second after it.
-//! What a callback calls later than that inside a call counts twice.
+//! Limits: the time of a call that is left in such a way is lost, and so is the time of other calls in
+//! the second after it. A call that a callback makes later than that counts twice.
 
 use crate::entry::next::COUNT;
 use crate::entry::timed;

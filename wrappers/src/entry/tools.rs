@@ -1,8 +1,8 @@
-//! The tools interface of MPI (MPI_T) while the world is replaced: a variable or event that belongs to
-//! a communicator is bound to the one that the program's world stands for.
+//! The tools interface of MPI (MPI_T) while the world is replaced: a variable or event of
+//! MPI_COMM_WORLD is bound to the communicator that replaces it.
 //!
-//! What kind of object a variable belongs to is known to the MPI library only, which is not asked: the
-//! world's handle is that of no other object, in no ABI.
+//! Only the MPI library knows to which kind of object a variable belongs. The wrappers compare the
+//! handle with that of MPI_COMM_WORLD instead, which no other object has in any handle family.
 
 use crate::comm::world;
 use crate::entry::next;

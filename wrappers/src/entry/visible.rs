@@ -1,21 +1,21 @@
 //! Which entry points a program may see: exactly those that its own MPI library has.
 //!
-//! Programs probe for MPI functions by weak references and dlsym; one that this library exports but
-//! the MPI library lacks would be found and called. So the entries of this library's own dynamic
-//! symbol table that have nothing behind them are made undefined in memory (`st_shndx` = SHN_UNDEF
-//! and `st_value` = 0: the loader skips such entries), before the program's first instruction.
+//! Programs look for MPI functions by weak references and dlsym, and call what they find. An entry
+//! point without a real function would be found and called. Such entries of this library's dynamic
+//! symbol table are therefore made undefined in memory (`st_shndx` = SHN_UNDEF and `st_value` = 0,
+//! which the loader skips), before the first instruction of the program.
 //!
-//! - libmpi is mapped already (a program linked with MPI): what it lacks is hidden. Weak references
-//!   were bound before this runs; those that were bound to hidden entries are taken back
+//! - libmpi is mapped already (the program is linked with MPI): the functions that it lacks are hidden.
+//!   Weak references were bound before this runs. Those that were bound to hidden entries are set back
 //!   ([`references`](crate::entry::references)).
 //! - libmpi comes later by dlopen (Python): `rankweave run` says which C functions it will have
-//!   ([`Functions`]). Without that, what is not in MPI-3.1, which every MPI has, is hidden; if the
-//!   library that comes has more, those calls are not seen, [`complete`] says so, and the ranks of
-//!   that job are not reordered.
-//! - libmpi can never come (nothing that is mapped refers to dlopen): nothing is done. Writing to the
-//!   pages of the table is most of what this library costs a small program at its start.
+//!   ([`Functions`]). Without that information, functions newer than MPI-3.1 are hidden, since every
+//!   MPI has those of MPI-3.1. If the library that comes has more, this library does not see those
+//!   calls, [`complete`] says so, and the ranks of the job are not changed.
+//! - libmpi can never come (no mapped object refers to dlopen): nothing is done. Writing to the pages
+//!   of the table is the largest part of this library's cost in a small program.
 //!
-//! Limits: of Fortran functions newer than MPI-3.1 nothing is known before libmpi is mapped.
+//! Limits: nothing is known of Fortran functions newer than MPI-3.1 before libmpi is mapped.
 
 use crate::entry::next::C_COUNT;
 use crate::entry::{names, real_functions, references, slots, timed};

@@ -1,9 +1,9 @@
 //! The first collective step of a job: whether all processes have the library, and what they have in
 //! common.
 //!
-//! Limit: where some processes do not have the library, this step (and the gather of the locations that
-//! goes along with it) stays open in the others. It may be matched with the program's own nonblocking
-//! collectives on its world.
+//! Limit: if some processes do not have the library, this step stays unfinished in the others, and so
+//! does the gather of the locations that goes along with it. The program's own nonblocking collectives
+//! on its world may then be matched with it.
 
 use crate::comm::request;
 use crate::job::hooks;

@@ -1,9 +1,10 @@
 //! The end of a job: every process sends its rows to rank 0, which puts them into the store.
 //!
-//! Collective steps are taken by all processes in the same order, as at the start (`job`). A process whose
-//! rows cannot be had takes part with none, and the files with the counters stay until rank 0 has all rows. A
-//! record that the store then refuses waits on the node of rank 0 (`rw::store::RefusedRecords`): one for each key,
-//! where the counters of every such launch would fill the nodes' memory.
+//! All processes take the collective steps in the same order, as at the start of the job. A process
+//! whose rows cannot be read takes part without rows. The files with the counters stay until rank 0 has
+//! all rows. If the store then refuses the record, the record waits on the node of rank 0
+//! (`rw::store::RefusedRecords`). There is one such record for each key, because the counters of many
+//! launches would fill the memory of the nodes.
 
 use crate::comm::encoding;
 use crate::comm::handle;

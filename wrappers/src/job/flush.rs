@@ -1,15 +1,14 @@
 //! A flush: the matrix so far goes into the store while the program runs.
 //!
-//! The spill files of a node always contain all counts, so that nothing has to be done to them. A flush
-//! starts `rankweave recover --running`, which reads those of this job and writes the matrix into the
-//! store. It is a process of its own because a signal may come in the middle of anything: the handler
-//! makes system calls and nothing else.
+//! The spill files of a node always contain all counts. A flush starts `rankweave recover --running`,
+//! which reads the files of this job and writes the matrix into the store. It is a process of its own,
+//! because a signal may come at any instruction: the handler makes system calls only.
 //!
-//! The command is started without copying this process: a copy would cost memory and disturb registered
-//! network buffers. It is no child of the program, which would get SIGCHLD for it, and it has no part in
-//! the program's standard streams. Until it has become the command it shares the program's memory, and no
-//! handler of the program may run in it: all signals are held back from before it is made until it has
-//! no handler any more.
+//! The command is started without a copy of this process, since a copy would cost memory and disturb
+//! registered network buffers. It is no child of the program, so that the program gets no SIGCHLD. It
+//! does not have the program's standard streams. Until it has become the command it shares the
+//! program's memory. All signals are blocked during that time, so that no handler of the program runs
+//! in it.
 
 use crate::mpi::library;
 use crate::spill;

@@ -1,10 +1,11 @@
-//! The launcher's variables that say the rank of the process (`OMPI_COMM_WORLD_RANK`, …), while the
-//! world is replaced: a program that reads them after MPI_Init finds its rank in the world that it sees.
+//! The launcher's variables that say the rank of the process (`OMPI_COMM_WORLD_RANK` and others) while
+//! the world is replaced. A program that reads them after MPI_Init finds its rank in the world that it
+//! sees.
 //!
-//! Entries of `environ` are replaced by one store each, so that a thread that reads the environment
-//! meanwhile finds the old or the new string. At the end the old ones are put back: an MPI library that
-//! is initialised once more asks its launcher as the process that it is. Variables that only MPI
-//! libraries and launchers read (`PMIX_RANK`) stay, and so does the rank on the node
+//! Each entry of `environ` is replaced by one store, so that a thread that reads the environment at the
+//! same time finds the old or the new string. At the end of the job the old strings are put back,
+//! because an MPI library that is initialised again must find the launcher's ranks. Variables that only
+//! MPI libraries and launchers read (`PMIX_RANK`) keep their values. So does the rank on the node
 //! (`OMPI_COMM_WORLD_LOCAL_RANK`), by which programs choose a GPU.
 //!
 //! Limit: programs that copied the environment at their start (Python's `os.environ`) see the copy.

@@ -1,9 +1,9 @@
-//! The handshake that tells rank 0 where the processes are, and everybody what rank 0 made of it.
+//! The handshake that tells rank 0 where the processes are, and all processes what rank 0 made of it.
 //!
-//! Steps are taken by all processes of a communicator together, and only as many as are needed: rank 0
-//! answers at once where the processes of a node may all run on the same PUs. Only where their bindings
-//! differ do the processes of each node look their places up first. The start of a job, its end and the
-//! constructors of topologies all use it.
+//! All processes of a communicator take the steps together, and only as many as are needed. Rank 0
+//! answers at once if the processes of each node may run on the same PUs. If their bindings differ, the
+//! processes of each node look up their places first. The start of a job, its end and the constructors
+//! of topologies use this handshake.
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;

@@ -1,6 +1,8 @@
-//! The permutation of this launch: kept from an earlier launch that asked the same, or searched for, by
-//! rank 0 alone or (large jobs) by several processes. Rank 0 looks a kept one up and keeps a new one; the
-//! others only hear the result.
+//! The permutation of this launch. It is one that an earlier launch with the same mapping problem
+//! found, or the result of a search.
+//!
+//! Rank 0 searches alone, or together with other processes in large jobs. Rank 0 looks up kept
+//! permutations and keeps new ones. The other processes receive the result.
 
 use crate::comm::private::PrivateComm;
 use crate::job::locate::{Step, locate};

@@ -1,9 +1,8 @@
-//! The start of a job: MPI_Init → agree on what to do → search for a permutation → new world → record.
+//! The start of a job: MPI_Init → agreement → search for a permutation → reordered world → recording.
 //!
-//! Collective steps are taken by all processes in the same order, whatever a single one finds
-//! broken: rank 0 alone looks at the store, decides, and tells the others. If some processes of the
-//! job do not have the library, the first step finds out in bounded time and everybody carries on
-//! without it.
+//! All processes take the collective steps in the same order, also if one of them meets an error. Rank
+//! 0 alone reads the store, decides, and tells the others. If some processes of the job do not have the
+//! library, the first step finds that out in bounded time, and the job goes on without the library.
 
 use crate::comm::handle::PendingDuplicate;
 use crate::comm::private::PrivateComm;
