@@ -1,16 +1,18 @@
-//! Blocking calls where processes outnumber processors.
+//! Blocking MPI calls in jobs with more processes than processors.
 //!
-//! Making a communicator in another order has no nonblocking form, and some MPI libraries wait by
-//! spinning: a process that waits for one without a processor then keeps its own for a whole time slice.
-//! With 64 processes on two processors that took seconds. Here a timer interrupts the waiting thread
-//! after 50 µs and the handler rests for a while: a process that only gives the processor away would be
-//! asked again before those it waits for have had their turn.
+//! MPI has no nonblocking call that makes a communicator in another rank order, and some MPI libraries
+//! wait by spinning. A process that waits for one without a processor then keeps its own processor for
+//! a whole time slice. With 64 processes on two processors that took seconds. Here a timer interrupts
+//! the waiting thread after 50 µs, and the signal handler sleeps for a while. Yielding alone would not
+//! do: the spinning process would get the processor back before the processes that it waits for have
+//! run.
 //!
-//! Only in MPICH and its relatives, and where there are more processes on the node than processors; with
-//! a signal that nobody uses, for the calling thread alone, and everything is put back afterwards.
+//! This is done only in MPICH and its relatives, and only where the node has more processes than
+//! processors. It uses a signal that no code uses, for the calling thread alone, and everything is
+//! restored afterwards.
 //!
-//! Limit: a system call of the MPI library that does not restart (poll) may end with EINTR, which it has
-//! to expect anyway.
+//! Limit: a system call of the MPI library that does not restart (poll) may end with EINTR, which it
+//! must expect at any time.
 
 use crate::mpi::library::{self, Family};
 use libc::c_int;

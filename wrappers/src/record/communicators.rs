@@ -1,10 +1,11 @@
 //! Communicators in use, by their handles.
 //!
-//! An entry is made when a communicator is first recorded on, and goes when the communicator does:
-//! an attribute with a delete callback tells, whichever language or path it is freed by.
+//! An entry is made when something is first recorded on a communicator. It is removed when the
+//! communicator is freed. An attribute with a delete callback tells, in every language and whichever
+//! call frees it.
 //!
-//! The table owns the entries. Threads keep the address of the one that they used last; it is cleared
-//! in all of them before an entry is dropped ([`forget_handle`]).
+//! The table owns the entries. Each thread keeps the address of the entry that it used last. That
+//! address is cleared in all threads before the entry is dropped ([`forget_handle`]).
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;

@@ -1,5 +1,5 @@
-//! Collective calls as messages: what was counted by the way of calling is expanded when the
-//! communicator is freed or the job ends.
+//! Expands collective calls into messages. Calls were counted by the way of calling. They are expanded
+//! when their communicator is freed, or when the job ends.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::config;

@@ -1,8 +1,9 @@
-//! Persistent requests: what a start of them sends.
+//! Persistent requests: what each start of them sends.
 //!
-//! A persistent call sends nothing when it is made; every MPI_Start of its request does. The plan of
-//! a request (who gets how much) is worked out once, when the request is made, and counted at each
-//! start. Requests are few and starts are rare compared with sends: one lock, one hash lookup.
+//! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. Whom a
+//! request sends how much is worked out once, when the request is made, and counted at each start.
+//! Requests are few, and starts are rare compared with sends, so that one lock and one hash lookup at
+//! each start are acceptable.
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};

@@ -1,8 +1,8 @@
-//! What each thread keeps at hand: the communicator and datatype it used last, and its counters.
+//! What each thread caches: the communicator and the datatype that it used last, and its counters.
 //!
 //! The state lies in static thread-local storage (initial-exec model), so that reaching it costs two
-//! loads and no call. A library that is preloaded may use that model; it takes [`SIZE`] bytes of
-//! every thread. The assembler is needed because stable Rust cannot ask for the model.
+//! loads and no call. A preloaded library may use that model. It takes [`SIZE`] bytes of every thread.
+//! The assembler is needed because stable Rust cannot ask for the model.
 
 use crate::record::block::{Block, Cell};
 use crate::record::communicator::Communicator;

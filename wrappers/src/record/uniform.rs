@@ -1,9 +1,10 @@
-//! Collectives in which every block has the same size: counted per (communicator, operation, root,
-//! bytes), expanded into messages by [`expansion`](super::expansion) when the communicator is freed or the job ends.
+//! Collective calls in which every block has the same size. They are counted per (communicator,
+//! operation, root, bytes) and expanded into messages by [`expansion`](super::expansion) when the
+//! communicator is freed or the job ends.
 //!
-//! A call just like the one before costs a few comparisons, without a look at the datatype's size: a
-//! thread forgets the call when one of its handles goes. Whatever else there is goes to a function of
-//! its own by a tail call, so that the common way saves no registers.
+//! A call that equals the one before costs a few comparisons and no lookup of the datatype's size. A
+//! thread forgets its last call when one of the handles in it is freed. All other calls go to a
+//! separate function by a tail call, so that the common path saves no registers.
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};

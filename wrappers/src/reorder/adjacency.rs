@@ -1,5 +1,5 @@
-//! The edges of a vertex of a distributed graph: read from the program's arrays, moved with the
-//! vertex, handed to MPI again in the form the program gave them.
+//! The edges of a vertex of a distributed graph. They are read from the program's arrays, moved with
+//! the vertex to another process, and passed to MPI in the form in which the program gave them.
 
 use crate::comm::encoding;
 use crate::comm::exchange;

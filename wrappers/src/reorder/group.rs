@@ -1,5 +1,5 @@
-//! The processes of a communicator that want a new order: who they are, what they agree on, and how
-//! they get the order from the one that maps.
+//! The processes of a communicator that want a new permutation: who they are, what they agree on, and
+//! how they receive the permutation from the process that computes it.
 
 use crate::comm::encoding;
 use crate::comm::handle;

@@ -1,17 +1,19 @@
-//! The file behind the counters: made, grown, locked and removed here.
+//! The file behind the counters: it is made, grown, locked and removed here.
 //!
-//! What keeps a mapped file from harming the job:
-//! * Space is reserved before it is mapped. A hole that is written to when the disk is full ends the
-//!   process by SIGBUS; where the file system cannot reserve, the file is not used.
-//! * Only directories of the node are used: a page of a network file system can fail in the middle
-//!   of a store. Memory (/dev/shm) comes first, because pages of a disk are written back now and
-//!   then, and a store into one waits meanwhile.
-//! * Not more than a thousandth of the free space is taken, at the start and later, since the MPI
-//!   library and the other processes of the node use the same place.
-//! * A limit on the size of files (RLIMIT_FSIZE) is looked at before space is asked for, and the signal
-//!   that the kernel has for it (SIGXFSZ) does not reach the program.
-//! * No descriptor stays open: some programs close all they find. The lock that tells others that
-//!   this process lives belongs to the mapping. To grow, the file is opened again and compared.
+//! These rules keep the mapped file from harming the job:
+//!
+//! - Space is reserved before it is mapped. A store into a hole of a full file system ends the process
+//!   by SIGBUS. Where the file system cannot reserve space, the file is not used.
+//! - Only directories of the node are used, because a page of a network file system can fail in the
+//!   middle of a store. Memory (/dev/shm) comes first: pages of a disk are written back now and then,
+//!   and a store into such a page waits.
+//! - At most a thousandth of the free space is taken, at the start and later, because the MPI library
+//!   and the other processes of the node use the same place.
+//! - The limit on the size of files (RLIMIT_FSIZE) is read before space is reserved, and the signal
+//!   that the kernel sends for it (SIGXFSZ) does not reach the program.
+//! - No descriptor stays open, because some programs close all that they find. The lock that tells
+//!   others that this process lives belongs to the mapping. To grow, the file is opened again and
+//!   compared.
 
 use crate::sys::signal::without_signal;
 use rw::store::spill::layout;

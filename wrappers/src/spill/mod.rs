@@ -1,11 +1,11 @@
-//! The memory of counters: regions of a spill file, or of private memory where there is none.
+//! The memory of the counters: regions of a spill file, or of private memory where there is no file.
 //!
-//! A region is a row of counters, the table of a communicator, or a list of collective calls; the
-//! layout is [`rw::store::spill::layout`]. Regions never move, and their addresses stay valid until
-//! the process ends. Nothing here is called per message.
+//! A region is a row of counters, the table of a communicator, or a list of collective calls.
+//! [`rw::store::spill::layout`] describes the layout. Regions never move, and their addresses stay
+//! valid until the process ends. Nothing here is called per message.
 //!
-//! In a child of fork the mapping is the parent's file: a child must not call MPI, and nothing here
-//! writes from one.
+//! In a child of fork the mapping is the parent's file. A child must not call MPI, and nothing here
+//! writes from a child.
 
 pub mod calls;
 pub mod file;

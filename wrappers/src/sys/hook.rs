@@ -1,4 +1,4 @@
-//! A hook: what a lower layer has an upper one do, without naming it.
+//! A hook: a function that a lower layer calls without naming the upper layer that registered it.
 
 use std::sync::OnceLock;
 

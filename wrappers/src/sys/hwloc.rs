@@ -1,7 +1,7 @@
-//! hwloc at run time: loaded by one process per node when the places are needed, never linked.
+//! hwloc at run time: one process of each node loads it when places are needed. It is never linked.
 //!
-//! Five functions that are the same in hwloc 2 and 3 give the topology as XML text; the MPI-free
-//! library reads it.
+//! Five functions that are the same in hwloc 2 and 3 give the topology as XML text. The MPI-free
+//! library parses the text.
 
 use libc::{c_char, c_int, c_ulong, c_void};
 use std::ffi::CStr;

@@ -1,4 +1,4 @@
-//! Where the time at the start of a job goes, for those who want to know (`RANKWEAVE_VERBOSE=2`).
+//! Measures the steps of the start of a job, for the line that `RANKWEAVE_VERBOSE=2` prints.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The end of the program's communicators: what was recorded on one is folded in before it goes.
+//! Wrappers of the calls that free a communicator: what was recorded on it is added to the rows first.
 
 use crate::entry::fortran_arguments::comm;
 use crate::entry::next::{self, Argument};

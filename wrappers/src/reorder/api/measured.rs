@@ -1,11 +1,12 @@
-//! What this process sent since the program last asked to begin anew.
+//! What this process sent since the program last called RANKWEAVE_Reset.
 //!
-//! The counters themselves go on, because the record of the launch wants all of them: a reset keeps the
-//! sums of that moment, and they are taken off later ones.
+//! The counters continue, because the record of the launch contains all traffic. A reset stores the
+//! sums of that moment, and they are subtracted from later sums.
 //!
-//! What was fetched from a task (MPI_Get) counts as sent to it: distances are the same both ways.
-//! Counts only grow, so that a call that another thread makes meanwhile is either before the reset or after
-//! it; sums are not taken while the counts of a communicator are being moved into the rows ([`communicators::MOVES`]).
+//! Traffic that was fetched from a task (MPI_Get) counts as sent to it, because distances are the same
+//! in both directions. Counts only grow, so that a call which another thread makes at the same time is
+//! either before or after the reset. Sums are not taken while the counts of a communicator are being
+//! moved into the rows ([`communicators::MOVES`]).
 
 use super::{NOT_NOW, OK};
 use crate::mpi::abi::Abi;

@@ -1,4 +1,4 @@
-//! New orders of the processes of a communicator, asked for by the program.
+//! New rank orders of the processes of a communicator that the program asked for.
 
 use super::measured;
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};

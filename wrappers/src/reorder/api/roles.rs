@@ -1,5 +1,5 @@
-//! Who takes over whose part of the work between two communicators of the same processes, and the
-//! move of the data that goes with it.
+//! Which process takes over the work of which other one between two communicators of the same
+//! processes, and the move of the data that belongs to it.
 //!
 //! A role is the number that a program computes with: role k belongs to the process of rank k. All
 //! ranks given here are ranks of the first communicator, so that one exchange on it moves the data.
