@@ -22,7 +22,7 @@ const MANY: usize = 4;
 
 /// Times of launches that can be compared.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Measured {
+pub struct LaunchTimes {
     /// Seconds of launches in the launcher's order.
     pub given: Vec<f64>,
     /// Seconds of reordered launches.
@@ -51,10 +51,10 @@ pub enum Judgement {
     Same,
 }
 
-impl Measured {
+impl LaunchTimes {
     /// The launches of a history that had this work on these places.
-    pub fn of(history: &[Past], work: u32, places: u32) -> Measured {
-        let mut measured = Measured::default();
+    pub fn of(history: &[Past], work: u32, places: u32) -> LaunchTimes {
+        let mut measured = LaunchTimes::default();
         for past in history.iter().filter(|p| (p.work, p.places) == (work, places)) {
             // A launch that took no time says nothing.
             if past.wall_seconds <= 0.0 {
@@ -155,7 +155,7 @@ mod tests {
     use crate::store::InMpi;
 
     fn judged(given: &[f64], reordered: &[f64]) -> Judgement {
-        Measured { given: given.into(), reordered: reordered.into(), ..Measured::default() }
+        LaunchTimes { given: given.into(), reordered: reordered.into(), ..LaunchTimes::default() }
             .judgement()
     }
 
@@ -184,12 +184,12 @@ mod tests {
             ..Past::default()
         };
         let history = [past(false, 1, 2), past(true, 1, 2), past(true, 1, 3), past(false, 4, 2)];
-        let measured = Measured::of(&history, 1, 2);
+        let measured = LaunchTimes::of(&history, 1, 2);
         assert_eq!((measured.given.len(), measured.reordered.len()), (1, 1));
         assert_eq!(measured.internode_bytes, (Some(9), Some(9)));
         assert_eq!(measured.change_percent(), Some(0.0));
         assert!(measured.words().contains("too few"), "{}", measured.words());
-        assert_eq!(Measured::of(&history, 9, 9).words(), "");
+        assert_eq!(LaunchTimes::of(&history, 9, 9).words(), "");
     }
 
     #[test]
@@ -201,9 +201,9 @@ mod tests {
             ..Past::default()
         };
         let mut history = vec![past(false, Some(5.1)), past(true, None)];
-        assert!(!Measured::of(&history, 0, 0).words().contains("in MPI"));
+        assert!(!LaunchTimes::of(&history, 0, 0).words().contains("in MPI"));
         history.push(past(true, Some(0.4)));
-        let words = Measured::of(&history, 0, 0).words();
+        let words = LaunchTimes::of(&history, 0, 0).words();
         assert!(words.ends_with("; time in MPI 5.10 s → 0.40 s"), "{words}");
     }
 

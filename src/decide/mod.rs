@@ -2,7 +2,7 @@
 //!
 //! The answer is never worse than what the launcher did: the given order is always a candidate, and
 //! it is the answer when the predicted gain is below the threshold. What earlier launches measured
-//! ([`Measured`]) has the last word.
+//! ([`LaunchTimes`]) has the last word.
 
 mod earlier_launches;
 mod engine_version;
@@ -12,9 +12,9 @@ mod pinned_answers;
 mod two_phase;
 mod wording;
 
-pub use earlier_launches::{ENOUGH, FLOOR, Judgement, Measured, median};
+pub use earlier_launches::{ENOUGH, FLOOR, Judgement, LaunchTimes, median};
 pub use engine_version::ENGINE_VERSION;
-pub use two_phase::{Found, Network, Part};
+pub use two_phase::{Network, NodeAssignment, Part};
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::is_permutation;

@@ -37,7 +37,7 @@ pub struct Network {
 
 /// An answer of the network phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct NodeAssignment {
     /// Hop-bytes with every node taken for one place.
     pub cost: u128,
     /// Node of each task: as many on each as it has processes.
@@ -124,7 +124,7 @@ impl Network {
     /// gives the same answer unless the limit strikes.
     ///
     /// Errors: parts that do not fit together.
-    pub fn search(&self, seed: u64, limit: Duration) -> Result<Found> {
+    pub fn search(&self, seed: u64, limit: Duration) -> Result<NodeAssignment> {
         let tree = Tree::from_paths(&self.paths, &self.costs).ok_or_else(misfit)?;
         let preset = if self.fast { Preset::Fast } else { Preset::Default };
         let mut builder = Problem::builder(&self.graph, &tree).seed(seed).preset(preset);
@@ -134,7 +134,7 @@ impl Network {
         let problem = builder.build()?;
         let mut budget = Budget::within(limit);
         let outcome = Auto.map(&problem, &mut budget)?;
-        Ok(Found {
+        Ok(NodeAssignment {
             cost: outcome.hop_bytes,
             node_of_task: outcome
                 .slot_of_task
@@ -147,7 +147,7 @@ impl Network {
 
     /// Whether an answer puts as many tasks on every node as it has processes, and fixed ones where
     /// they belong.
-    pub fn accepts(&self, found: &Found) -> bool {
+    pub fn accepts(&self, found: &NodeAssignment) -> bool {
         let mut room = vec![0i64; self.nodes()];
         for &node in &self.node_of_process {
             room[node as usize] += 1;
@@ -169,7 +169,7 @@ impl Network {
     /// that this was made from, `found` is an answer that [`Network::accepts`].
     pub fn parts<'a>(
         &'a self,
-        found: &Found,
+        found: &NodeAssignment,
         topology: &'a dyn Topology,
         slots: &'a [usize],
         seed: u64,

@@ -85,7 +85,7 @@ fn wrong_answers_are_refused() {
     let graph = Graph::from_edges(4, &[(0, 2, 5)]);
     let network =
         Network::new(graph, tree.as_ref(), &slots, &[0, 0, 1, 1], &[0], Preset::Default).unwrap();
-    let found = |nodes: &[u32]| Found { cost: 0, node_of_task: nodes.into(), cut: false };
+    let found = |nodes: &[u32]| NodeAssignment { cost: 0, node_of_task: nodes.into(), cut: false };
     assert!(network.accepts(&found(&[0, 1, 0, 1])));
     for wrong in [&[0, 0, 0, 1][..], &[1, 0, 0, 1], &[0, 1, 0, 2], &[0, 1, 0], &[]] {
         assert!(!network.accepts(&found(wrong)), "{wrong:?}");

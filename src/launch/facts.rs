@@ -1,6 +1,6 @@
 //! What rank 0 knows when it decides what a launch does.
 
-use super::storage::Found;
+use super::storage::StoreLookup;
 use super::{Message, Program, Storage};
 use crate::base::error::{Error, Result};
 use crate::options::{Mode, Settings};
@@ -99,7 +99,8 @@ impl Known {
         overtaken_by: Option<&str>,
     ) -> Known {
         let key = program.key(settings, tasks);
-        let Found { storage, record, message } = Found::look(store, &key, tasks, &settings.spill);
+        let StoreLookup { storage, record, message } =
+            StoreLookup::look(store, &key, tasks, &settings.spill);
         let mut facts = Facts {
             mode: settings.mode,
             seed: settings.seed,

@@ -20,7 +20,7 @@ pub struct Instructions {
     /// Process of each task; empty while every task is on its own launcher rank.
     pub process_of_task: Vec<u32>,
     /// What spill files say of this job.
-    pub job: spill::Job,
+    pub job: spill::JobDescription,
     /// How often the matrix so far goes into the store.
     pub flush: Option<Duration>,
 }
@@ -37,7 +37,7 @@ impl Instructions {
                 Action::Shuffle => super::random_permutation(tasks, settings.seed, &settings.fix),
                 Action::Off | Action::Record | Action::Reorder => Vec::new(),
             },
-            job: spill::Job::default(),
+            job: spill::JobDescription::default(),
             flush: settings.flush,
         }
     }

@@ -1,7 +1,7 @@
 //! How earlier launches of this program went, and what that means for this one.
 
 use super::Message;
-use crate::decide::{Judgement, Measured};
+use crate::decide::{Judgement, LaunchTimes};
 use crate::store::{self, Launch, LaunchMode, Past, Record};
 
 /// The earlier launches of a program, for comparison with this one.
@@ -34,7 +34,7 @@ impl ProgramHistory {
         if !self.counts {
             return None;
         }
-        let measured = Measured::of(&self.launches, self.work, places);
+        let measured = LaunchTimes::of(&self.launches, self.work, places);
         let decision = match measured.judgement() {
             Judgement::Slower => "left alone: reordered launches were slower",
             Judgement::Doubtful => {
@@ -77,7 +77,7 @@ impl ProgramHistory {
         if !launch.is_reordered() || launch.mode == LaunchMode::Shuffle {
             return String::new();
         }
-        let measured = Measured::of(&record.history, self.work, places_of(launch));
+        let measured = LaunchTimes::of(&record.history, self.work, places_of(launch));
         let mut text = measured.words();
         if let (Some(given), Some(reordered)) = measured.internode_bytes
             && given > 0

@@ -108,8 +108,8 @@ impl LaunchRecorder {
     }
 
     /// What this job's spill files say; `id` is a random number, `now` in seconds since 1970-01-01 UTC.
-    pub fn job(&self, id: u64, tasks: usize, action: Action, now: u64) -> spill::Job {
-        spill::Job {
+    pub fn job(&self, id: u64, tasks: usize, action: Action, now: u64) -> spill::JobDescription {
+        spill::JobDescription {
             id,
             tasks: tasks as u32,
             key: self.key.clone(),

@@ -19,7 +19,7 @@ pub enum Storage {
 
 /// What is stored under the key of a launch.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct StoreLookup {
     pub storage: Storage,
     /// The record, if it is of this number of tasks and has the rows of all of them.
     pub record: Option<Record>,
@@ -27,11 +27,11 @@ pub(super) struct Found {
     pub message: Option<Message>,
 }
 
-impl Found {
+impl StoreLookup {
     /// Looks for the record of `tasks` tasks under a key. `spill` says whether records may wait on the
     /// node.
-    pub fn look(store: Result<Store>, key: &str, tasks: usize, spill: &Spill) -> Found {
-        let found = |storage, record, message| Found { storage, record, message };
+    pub fn look(store: Result<Store>, key: &str, tasks: usize, spill: &Spill) -> StoreLookup {
+        let found = |storage, record, message| StoreLookup { storage, record, message };
         let store = match store {
             Ok(store) => store,
             Err(error) => {

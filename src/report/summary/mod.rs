@@ -5,7 +5,7 @@ mod text;
 
 pub use ranking::{Pair, Sender, top_pairs};
 
-use crate::decide::Measured;
+use crate::decide::LaunchTimes;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
 use crate::store::{LaunchMode, Record, Verdict};
 use ranking::top_senders;
@@ -141,7 +141,7 @@ impl Summary {
         let past = record
             .history
             .last()
-            .map(|last| Measured::of(&record.history, last.work, last.places))
+            .map(|last| LaunchTimes::of(&record.history, last.work, last.places))
             .unwrap_or_default();
         Summary {
             schema: 1,

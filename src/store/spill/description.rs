@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What all processes of a job have in common.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobDescription {
     /// A random number of this job.
     pub id: u64,
     /// Number of tasks.
@@ -43,7 +43,7 @@ pub struct Order {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The job.
-    pub job: Job,
+    pub job: JobDescription,
     /// Task of this process.
     pub task: u32,
     /// Launcher rank of this process.

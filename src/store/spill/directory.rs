@@ -24,10 +24,10 @@ pub enum State {
 
 /// A spill file.
 #[derive(Debug)]
-pub struct Found {
+pub struct SpillFile {
     /// Where it is.
     pub path: PathBuf,
-    /// Job in its name.
+    /// The job in its name.
     pub job: u64,
     /// Process (launcher rank) in its name.
     pub process: u32,
@@ -60,7 +60,7 @@ pub fn candidates(asked: Option<&Path>) -> Vec<PathBuf> {
 
 /// The spill files of `user` in a directory, by job and process. Files of others, links and whatever
 /// else has such a name are passed over. A directory that does not exist is empty.
-pub fn scan(directory: &Path, user: u32) -> Result<Vec<Found>> {
+pub fn scan(directory: &Path, user: u32) -> Result<Vec<SpillFile>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -82,7 +82,7 @@ pub fn scan(directory: &Path, user: u32) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<Found> {
+fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<SpillFile> {
     // Neither a link nor a pipe of somebody else is followed or waited for.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -105,7 +105,7 @@ fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<Found> {
         return None;
     }
     let part = part.map_err(|e| e.at(path.display()));
-    Some(Found { path: path.into(), job, process, size: meta.len(), state, part })
+    Some(SpillFile { path: path.into(), job, process, size: meta.len(), state, part })
 }
 
 /// The library locks the file and maps it; the lock lasts as long as the mapping does, whatever ends
@@ -132,7 +132,7 @@ fn read_file(file: &File) -> Result<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::spill::{About, Job};
+    use crate::store::spill::{About, JobDescription};
 
     fn user() -> u32 {
         // SAFETY: no preconditions.
@@ -140,7 +140,12 @@ mod tests {
     }
 
     fn file(job: u64, process: u32) -> (String, Vec<u8>) {
-        let job = Job { id: job, tasks: 4, model: "logical".into(), ..Job::default() };
+        let job = JobDescription {
+            id: job,
+            tasks: 4,
+            model: "logical".into(),
+            ..JobDescription::default()
+        };
         let about = About { task: process, process, job, ..About::default() };
         let name = layout::file_name(user(), about.job.id, process, 1);
         (name, layout::header(&about.encode()))

@@ -1,6 +1,6 @@
 //! Puts the parts of a job together to a record.
 
-use super::description::{Job, Order};
+use super::description::{JobDescription, Order};
 use super::part::{Gaps, Part};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;
@@ -92,7 +92,7 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
 }
 
 /// Tasks without a part, ascending.
-fn missing(parts: &[Part], job: &Job) -> Vec<u32> {
+fn missing(parts: &[Part], job: &JobDescription) -> Vec<u32> {
     let mut there = vec![false; job.tasks as usize];
     for part in parts {
         if let Some(place) = there.get_mut(part.about.task as usize) {
@@ -102,7 +102,7 @@ fn missing(parts: &[Part], job: &Job) -> Vec<u32> {
     (0..job.tasks).filter(|&t| !there[t as usize]).collect()
 }
 
-fn launch(parts: &[Part], job: &Job, matrix: &CommMatrix, how: &str) -> Launch {
+fn launch(parts: &[Part], job: &JobDescription, matrix: &CommMatrix, how: &str) -> Launch {
     let tasks = job.tasks as usize;
     let order = parts.iter().find_map(|p| p.about.order.clone()).unwrap_or_default();
     let decision = [format!("recovered: {how}"), order.decision.clone()]
@@ -173,8 +173,13 @@ mod tests {
     use crate::store::spill::About;
 
     fn part(task: u32, process: u32, host: &str) -> Part {
-        let job =
-            Job { id: 7, tasks: 4, key: "k".into(), mode: LaunchMode::Record, ..Job::default() };
+        let job = JobDescription {
+            id: 7,
+            tasks: 4,
+            key: "k".into(),
+            mode: LaunchMode::Record,
+            ..JobDescription::default()
+        };
         let traffic = Traffic { bytes: 10, messages: 2 };
         Part {
             about: About { job, task, process, host: host.into(), ..About::default() },

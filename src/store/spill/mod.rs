@@ -18,10 +18,10 @@ mod read;
 mod recover;
 mod waiting_parts;
 
-pub use description::{About, Job, Order};
-pub use directory::{Found, State, candidates, scan};
+pub use description::{About, JobDescription, Order};
+pub use directory::{SpillFile, State, candidates, scan};
 pub use joined_record::{Joined, best_of, join};
 pub use part::{Gaps, Part, decode_parts, encode_parts};
 pub use read::read;
-pub use recover::{Choice, Outcome, Stray, Unfinished, collect};
+pub use recover::{Choice, Recovery, Stray, Unfinished, collect};
 pub use waiting_parts::Waiting;

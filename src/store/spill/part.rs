@@ -158,12 +158,12 @@ pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::spill::Job;
+    use crate::store::spill::JobDescription;
 
     /// Changed so, a part that is right is refused, and a file that has it among others too.
     fn refused(change: impl Fn(&mut Part)) {
         let mut part = Part::default();
-        part.about.job = Job { tasks: 4, ..Job::default() };
+        part.about.job = JobDescription { tasks: 4, ..JobDescription::default() };
         (part.about.task, part.about.process) = (3, 3);
         let traffic = Traffic { bytes: 1, messages: 1 };
         part.sent[1] = vec![(0, traffic), (3, traffic)];

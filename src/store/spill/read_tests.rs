@@ -1,7 +1,7 @@
 //! Tests of reading spill files: what the layout promises, and that no content does harm.
 
 use super::*;
-use crate::store::spill::{Job, Order};
+use crate::store::spill::{JobDescription, Order};
 use proptest::prelude::*;
 
 /// Puts a spill file together as the library does.
@@ -9,7 +9,13 @@ struct Builder(Vec<u8>);
 
 impl Builder {
     fn new(tasks: u32, task: u32) -> Self {
-        let job = Job { id: 3, tasks, key: "k".into(), model: "logical".into(), ..Job::default() };
+        let job = JobDescription {
+            id: 3,
+            tasks,
+            key: "k".into(),
+            model: "logical".into(),
+            ..JobDescription::default()
+        };
         let order = Some(Order::default());
         let about = About { job, task, process: task, pid: 9, host: "n".into(), order };
         let mut builder = Builder(layout::header(&about.encode()));

@@ -1,7 +1,7 @@
 //! Jobs that did not come to their end: what is left of them, and putting it into the store.
 
-use super::description::Job;
-use super::directory::{Found, State, scan};
+use super::description::JobDescription;
+use super::directory::{SpillFile, State, scan};
 use super::joined_record::{best_of, join};
 use super::part::Part;
 use super::waiting_parts::{Waiting, remove_all};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Unfinished {
     /// The job.
-    pub job: Job,
+    pub job: JobDescription,
     /// Spill files on this node.
     pub files: Vec<PathBuf>,
     /// Their size in bytes.
@@ -51,7 +51,7 @@ pub struct Choice {
 
 /// What came of recovering a job.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Recovery {
     /// The record; its `unfinished` says what is missing.
     pub record: Record,
     /// Where it was saved; `None` if a better record is there already.
@@ -117,7 +117,7 @@ pub fn collect(
     (jobs, strays, errors)
 }
 
-fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &Job) -> &'j mut Unfinished {
+fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &JobDescription) -> &'j mut Unfinished {
     jobs.entry(job.id).or_insert_with(|| Unfinished {
         job: job.clone(),
         files: Vec::new(),
@@ -129,7 +129,7 @@ fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &Job) -> &'j mut Unfi
     })
 }
 
-fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: Found) {
+fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: SpillFile) {
     let running = file.state == State::Running;
     match file.part {
         Err(error) => strays.push(Stray { path: file.path, error, running }),
@@ -170,7 +170,7 @@ impl Unfinished {
     ///
     /// A record that is in the store stays if it is whole and this one is not, or if it was recorded
     /// after this job had started; the files then stay too, unless they wait in the store.
-    pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Outcome> {
+    pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Recovery> {
         let mut record = join(&self.parts, self.how(), now)?.record;
         let before = store.load(&record.key).unwrap_or_default();
         let better = before.as_ref().is_some_and(|before| self.loses_to(&record, before));
@@ -210,7 +210,7 @@ impl Unfinished {
                 let _ = waiting.remove(self.job.id);
             }
         }
-        Ok(Outcome { record, saved, waiting: kept, left })
+        Ok(Recovery { record, saved, waiting: kept, left })
     }
 
     /// True if the record in the store is to stay.
@@ -266,14 +266,14 @@ mod tests {
 
     /// Writes the spill file of one task, which sent `messages` to the next.
     fn spill(directory: &Path, id: u64, task: u32, messages: u64) -> PathBuf {
-        let job = Job {
+        let job = JobDescription {
             id,
             tasks: 3,
             key: "k".into(),
             mode: LaunchMode::Record,
             model: "logical".into(),
             started_at: 100,
-            ..Job::default()
+            ..JobDescription::default()
         };
         let about = About { job, task, process: task, host: ME.into(), ..About::default() };
         let mut bytes = layout::header(&about.encode());

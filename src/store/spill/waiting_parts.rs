@@ -116,7 +116,7 @@ pub(super) fn remove_all<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::spill::{About, Job};
+    use crate::store::spill::{About, JobDescription};
 
     #[test]
     fn parts_are_kept_by_job_and_host() {
@@ -125,7 +125,7 @@ mod tests {
         assert!(waiting.files(None).is_empty());
         let part = |job: u64, task: u32| Part {
             about: About {
-                job: Job { id: job, tasks: 4, ..Job::default() },
+                job: JobDescription { id: job, tasks: 4, ..JobDescription::default() },
                 task,
                 ..About::default()
             },

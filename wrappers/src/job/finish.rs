@@ -18,7 +18,7 @@ use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
-use crate::job::running::{self, Job};
+use crate::job::running::{self, RunningJob};
 use crate::job::spill;
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
@@ -83,7 +83,7 @@ type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
 /// after constructors that gave new ranks, its time in MPI, and the permutations that it found for
 /// topologies.
-type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::Measured>, Vec<Constructed>);
+type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::TimeInMpi>, Vec<Constructed>);
 
 /// What rank 0 has from all processes.
 struct Gathered {
@@ -117,7 +117,7 @@ pub fn finish<A: Abi>() -> Option<()> {
 }
 
 /// Everybody who is to take part, in a communicator of the library; `None` if some do not come.
-fn meet<A: Abi>(job: &Job) -> Option<PrivateComm<A>> {
+fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
         None => PrivateComm::new(meet_at_the_end::<A>()?)?,
@@ -139,7 +139,7 @@ fn meet<A: Abi>(job: &Job) -> Option<PrivateComm<A>> {
 
 /// Ends the counting in this process; gives what it sends to rank 0. A process whose rows cannot be had
 /// sends empty ones.
-fn stop_counting<A: Abi>(job: &Job, in_mpi: Option<time::Measured>) -> Vec<u8> {
+fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> Vec<u8> {
     let rows: Rows = guarded(|| {
         counters::for_each_block(|block| {
             communicators::for_each(|communicator| {
@@ -160,12 +160,12 @@ fn stop_counting<A: Abi>(job: &Job, in_mpi: Option<time::Measured>) -> Vec<u8> {
 }
 
 /// In a launch that reordered it is known already where the processes are.
-fn needs_places(job: &Job) -> bool {
+fn needs_places(job: &RunningJob) -> bool {
     job.instructions.action != Action::Reorder
 }
 
 /// Brings what all processes send to rank 0; what others get means nothing. Collective.
-fn gather<A: Abi>(private: &PrivateComm<A>, job: &Job, mine: &[u8]) -> Gathered {
+fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Gathered {
     let task_of_process = job.instructions.task_of_process(private.size);
     let mut all = Gathered {
         collected: Collected::new(private.size),
@@ -205,7 +205,7 @@ fn gather<A: Abi>(private: &PrivateComm<A>, job: &Job, mine: &[u8]) -> Gathered 
 /// all processes. Collective.
 fn store<A: Abi>(
     private: &PrivateComm<A>,
-    mut job: Job,
+    mut job: RunningJob,
     gathered: Gathered,
     wall: Duration,
 ) -> bool {

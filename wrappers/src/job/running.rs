@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// A job between start and finish.
 #[derive(Debug)]
-pub struct Job {
+pub struct RunningJob {
     /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
     pub comm: Option<u64>,
     /// When it was known what to do.
@@ -22,15 +22,15 @@ pub struct Job {
     pub sessions: bool,
 }
 
-static JOB: Mutex<Option<Job>> = Mutex::new(None);
+static JOB: Mutex<Option<RunningJob>> = Mutex::new(None);
 
 /// The job begins to run.
-pub fn set(job: Job) {
+pub fn set(job: RunningJob) {
     *JOB.lock() = Some(job);
 }
 
 /// The job, for its end; `None` where there is none, or if it was taken already.
-pub fn take() -> Option<Job> {
+pub fn take() -> Option<RunningJob> {
     JOB.lock().take()
 }
 

@@ -155,7 +155,7 @@ impl<'a> Leader<'a> {
         &mut self,
         problem: MappingProblem,
         network: &Network,
-        answer: Result<shared_search::Answer, Failure>,
+        answer: Result<shared_search::SearchAnswer, Failure>,
     ) -> Vec<u32> {
         let answer = match answer {
             Ok(answer) => answer,

@@ -16,7 +16,7 @@ use crate::mpi::abi::Abi;
 use crate::sys::injection::{Trouble, trouble};
 use crate::sys::memory;
 use crate::sys::worker_thread::{self, Failure};
-use rw::decide::{Found, Network, Part};
+use rw::decide::{Network, NodeAssignment, Part};
 use rw::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Call {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SearchAnswer {
     pub process_of_task: Vec<u32>,
     /// The time limit struck somewhere.
     pub cut: bool,
@@ -112,7 +112,12 @@ impl Call {
         Duration::from_millis(self.limit * 3 / 10)
     }
 
-    fn search(&self, rank: usize, k: usize, network: Arc<Network>) -> Result<Found, Failure> {
+    fn search(
+        &self,
+        rank: usize,
+        k: usize,
+        network: Arc<Network>,
+    ) -> Result<NodeAssignment, Failure> {
         let graph = network.graph();
         if !has_room(rank, graph.vertices(), graph.edges()) {
             return Err(Failure::NoAnswer);
@@ -153,7 +158,7 @@ pub fn lead<A: Abi>(
     network: Arc<Network>,
     topology: &dyn Topology,
     slots: &[usize],
-) -> Result<Answer, Failure> {
+) -> Result<SearchAnswer, Failure> {
     let bytes = encoding::encode(&*network).unwrap_or_default();
     for &searcher in call.searchers.iter().filter(|&&searcher| searcher != 0) {
         job.send(searcher, &bytes);
@@ -161,14 +166,16 @@ pub fn lead<A: Abi>(
     drop(bytes);
     let mut failed = 0;
     let mut first = Failure::NoAnswer;
-    let mut best: Option<Found> = None;
+    let mut best: Option<NodeAssignment> = None;
     let mut cut = false;
     for (k, &searcher) in call.searchers.iter().enumerate() {
         let found = if searcher == 0 {
             call.search(job.rank, k, network.clone())
         } else {
             let bytes = job.receive(searcher);
-            let found = bytes.and_then(|bytes| encoding::decode::<Option<Found>>(&bytes)).flatten();
+            let found = bytes
+                .and_then(|bytes| encoding::decode::<Option<NodeAssignment>>(&bytes))
+                .flatten();
             found.ok_or(Failure::NoAnswer)
         };
         match found {
@@ -237,7 +244,7 @@ pub fn lead<A: Abi>(
     }
     let process_of_task =
         network.joined(given.iter().map(Vec::as_slice)).ok_or(Failure::NoAnswer)?;
-    Ok(Answer { process_of_task, cut, failed })
+    Ok(SearchAnswer { process_of_task, cut, failed })
 }
 
 #[cfg(test)]

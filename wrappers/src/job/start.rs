@@ -16,7 +16,7 @@ use crate::job::launcher_rank;
 use crate::job::locate::{self, Step};
 use crate::job::places::{LOCATION_BYTES, Location, Locations};
 use crate::job::rank_zero;
-use crate::job::running::{self, Job};
+use crate::job::running::{self, RunningJob};
 use crate::job::search::{self, Leader, Word};
 use crate::job::spill;
 use crate::job::stdin;
@@ -137,7 +137,7 @@ fn begin_late<A: Abi>() {
     if let Some(library) = library::get() {
         config::set_model(library.family, settings.collectives);
     }
-    let job = Job {
+    let job = RunningJob {
         comm: None,
         started: Instant::now(),
         instructions: Instructions { action: Action::Record, ..Instructions::default() },
@@ -149,7 +149,7 @@ fn begin_late<A: Abi>() {
 }
 
 /// Begins to record.
-fn watch<A: Abi>(size: usize, job: Job) {
+fn watch<A: Abi>(size: usize, job: RunningJob) {
     communicators::start::<A>();
     datatypes::start::<A>();
     record::onesided::start::<A>();
@@ -280,7 +280,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     }
     let (size, comm, sessions) = (job.size, Some(job.into_bits()), everybody.sessions);
     let started = Instant::now();
-    watch::<A>(size, Job { comm, started, instructions, places, recorder, sessions });
+    watch::<A>(size, RunningJob { comm, started, instructions, places, recorder, sessions });
     if replaced {
         hooks::set_level(Level::Reorder);
     }

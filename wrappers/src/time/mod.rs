@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What one process measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct TimeInMpi {
     /// Seconds in MPI.
     seconds: f64,
     /// Calls that were timed.
@@ -32,7 +32,7 @@ pub struct Measured {
     whole: bool,
 }
 
-impl Measured {
+impl TimeInMpi {
     /// Calls below which an estimate says nothing.
     const ENOUGH: u64 = 30;
 
@@ -54,9 +54,9 @@ pub struct Gathered {
 
 impl Gathered {
     /// One process more.
-    pub fn add(&mut self, measured: Option<Measured>) {
+    pub fn add(&mut self, measured: Option<TimeInMpi>) {
         self.processes += 1;
-        if let Some(measured) = measured.filter(Measured::is_good) {
+        if let Some(measured) = measured.filter(TimeInMpi::is_good) {
             self.good += 1;
             self.sum += measured.seconds;
             self.most = self.most.max(measured.seconds);
@@ -220,18 +220,18 @@ pub fn start(times: Times) {
 }
 
 /// Ends it and gives the result; `None` if there is none.
-pub fn stop() -> Option<Measured> {
+pub fn stop() -> Option<TimeInMpi> {
     let calls = || COUNTERS.calls.load(Ordering::Relaxed);
     if ALWAYS.swap(false, Ordering::AcqRel) {
         close(1, 1.0, 0);
         point_back();
         let seconds = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
-        return Some(Measured { seconds, calls: calls(), whole: true });
+        return Some(TimeInMpi { seconds, calls: calls(), whole: true });
     }
     let (seen, elapsed) = windows::stop()?;
     let weighted = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
     let seconds = seen.estimate(weighted, elapsed)?;
-    Some(Measured { seconds, calls: calls(), whole: seen.is_whole() })
+    Some(TimeInMpi { seconds, calls: calls(), whole: seen.is_whole() })
 }
 
 /// A window for tests of those who time calls.
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn a_job_needs_figures_of_nearly_all_processes() {
-        let good = Measured { seconds: 2.0, calls: 100, whole: false };
-        let few = Measured { calls: 3, ..good };
-        let of = |list: &[Option<Measured>]| {
+        let good = TimeInMpi { seconds: 2.0, calls: 100, whole: false };
+        let few = TimeInMpi { calls: 3, ..good };
+        let of = |list: &[Option<TimeInMpi>]| {
             let mut gathered = Gathered::default();
             list.iter().for_each(|&m| gathered.add(m));
             gathered.result()
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[Some(good), None]), None);
         assert_eq!(of(&[Some(good), Some(few)]), None);
-        let longer = Measured { seconds: 4.0, ..good };
+        let longer = TimeInMpi { seconds: 4.0, ..good };
         let both = InMpi { mean_seconds: 3.0, max_seconds: 4.0, calls: 200 };
         assert_eq!(of(&[Some(good), Some(longer)]), Some(both));
-        let all = Measured { whole: true, ..few };
+        let all = TimeInMpi { whole: true, ..few };
         assert_eq!(of(&[Some(all)]).map(|m| m.calls), Some(3));
         let mut many = vec![Some(good); 19];
         many.push(None);

@@ -4,7 +4,7 @@ use super::{Action, Settled};
 use crate::base::error::Result;
 use crate::report::units;
 use crate::store::Store;
-use crate::store::spill::{Outcome, Unfinished};
+use crate::store::spill::{Recovery, Unfinished};
 use serde_json::json;
 
 /// Ranges of missing tasks that are listed.
@@ -57,7 +57,7 @@ fn host() -> String {
 }
 
 /// What came of a job, in one line.
-fn sentence(job: &Unfinished, outcome: &Outcome) -> String {
+fn sentence(job: &Unfinished, outcome: &Recovery) -> String {
     let record = &outcome.record;
     let unfinished = record.unfinished.clone().unwrap_or_default();
     let total: u64 = record.launch.total_bytes;
