@@ -14,12 +14,13 @@ pub fn fnv1a<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
     hash.value()
 }
 
-/// A hash while its input comes in.
+/// The state of a hash whose input arrives in pieces.
 #[derive(Default)]
 pub struct Fnv1a(fnv::FnvHasher);
 
 impl Fnv1a {
-    /// Adds bytes. Where they end does not count: the caller separates fields.
+    /// Adds bytes. Boundaries between calls do not enter the hash: `foo` and then `bar` gives the hash of
+    /// `foobar`. A caller that hashes several fields has to add separators.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }

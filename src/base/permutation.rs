@@ -5,8 +5,8 @@ pub fn is_permutation(list: &[u32]) -> bool {
     list.iter().all(|&to| (to as usize) < list.len()) && is_injective(list, list.len())
 }
 
-/// Whether all numbers of the list are below `bound` and none stands in it twice: the places of fewer
-/// tasks than there are places.
+/// Whether all numbers of the list are below `bound` and each occurs at most once. A list of the slots of
+/// tasks has this property, also when there are more slots than tasks.
 pub fn is_injective(list: &[u32], bound: usize) -> bool {
     let mut seen = vec![false; bound];
     list.iter().all(|&to| seen.get_mut(to as usize).is_some_and(|s| !std::mem::replace(s, true)))
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_places() {
+    fn more_slots_than_tasks() {
         assert!(is_injective(&[5, 0], 6));
         assert!(!is_injective(&[5, 5], 6));
         assert!(!is_injective(&[6], 6));

@@ -41,7 +41,8 @@ impl SplitMix64 {
         ((self.next_u64() >> 32).wrapping_mul(bound as u64) >> 32) as usize
     }
 
-    /// A generator for a part of the work, by the number of the part. This one does not change.
+    /// A new generator for part number `part` of the work. Its sequence depends on the state of `self` and on
+    /// `part`. The state of `self` stays as it is.
     pub fn fork(&self, part: u64) -> SplitMix64 {
         let state = self.0 ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(17);
         let mut child = SplitMix64(state);

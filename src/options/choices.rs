@@ -12,8 +12,8 @@ pub enum Mode {
     Auto,
     /// Record, in the launcher's order.
     Record,
-    /// Reorder from the stored matrix (and record); an error message and the launcher's order when
-    /// there is none.
+    /// Reorder by the stored matrix, and record. Without a stored matrix: print an error message, keep the
+    /// launcher's order, and record.
     Reorder,
     /// A random permutation of the ranks, for safety tests.
     Shuffle,
