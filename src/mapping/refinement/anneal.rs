@@ -5,7 +5,7 @@
 
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
-use crate::mapping::engine::{Distance, EMPTY, Placement, Rng};
+use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
 
 /// One annealing run. The final state may be worse than the first.
 #[derive(Debug, Clone)]
@@ -25,16 +25,21 @@ const DRAWS: usize = 4096;
 
 impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
-        run(space, self, placement)
+        run(space.graph, space.distance, space.near, space, self, placement)
     }
 }
 
+/// Graph, distance and nearness are parameters of their own: behind `space` the compiler has to assume that
+/// each swap may change them, and reads their addresses again.
 fn run<D: Distance, N: Near>(
+    graph: &Csr,
+    d: &D,
+    near: &N,
     space: &SearchSpace<'_, D, N>,
     schedule: &mut Annealing,
     placement: &mut Placement,
 ) -> i128 {
-    let (graph, d, near, budget) = (space.graph, space.distance, space.near, space.budget);
+    let budget = space.budget;
     let rng = &mut schedule.rng;
     let movable: Vec<u32> = (0..graph.len() as u32)
         .filter(|&t| !space.is_pinned(t as usize) && graph.degree(t as usize) > 0)

@@ -6,7 +6,7 @@
 
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
-use crate::mapping::engine::{Distance, EMPTY, Placement};
+use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
 
 /// Swaps until no candidate improves, or enough were looked at.
 pub(crate) struct SwapSearch {
@@ -32,17 +32,22 @@ impl SwapSearch {
 impl<D: Distance, N: Near> Refiner<D, N> for SwapSearch {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
         let awake = self.awake.take().unwrap_or_else(|| vec![true; space.graph.len()]);
-        search(space, placement, awake, self.evaluations)
+        let (graph, d) = (space.graph, space.distance);
+        search(graph, d, space, placement, awake, self.evaluations)
     }
 }
 
+/// Graph and distance are parameters of their own: behind `space` the compiler has to assume that each swap
+/// may change them, and reads their addresses again.
 fn search<D: Distance, N: Near>(
+    graph: &Csr,
+    d: &D,
     space: &SearchSpace<'_, D, N>,
     placement: &mut Placement,
     awake: Vec<bool>,
     mut evaluations: u64,
 ) -> i128 {
-    let (graph, d, near) = (space.graph, space.distance, space.near);
+    let near = space.near;
     let n = graph.len();
     let mut change = 0i128;
     let mut queue: std::collections::VecDeque<u32> =
