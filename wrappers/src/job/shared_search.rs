@@ -151,6 +151,26 @@ pub fn help<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     }
 }
 
+/// Sends an empty part to the processes that wait for one, because there is nothing to place.
+fn dismiss_placers<A: Abi>(job: &PrivateComm<A>, call: &Call) {
+    for &placer in call.placers.iter().filter(|&&placer| placer != 0) {
+        job.send(placer, &[]);
+        job.receive(placer);
+    }
+}
+
+/// Whether two lists of (task, process) have the same tasks and the same processes, paired in any way: a node
+/// may only place its own tasks on its own processes.
+fn same_members(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
+    let sorted = |pairs: &[(u32, u32)]| {
+        let (mut tasks, mut processes): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
+        tasks.sort_unstable();
+        processes.sort_unstable();
+        (tasks, processes)
+    };
+    sorted(a) == sorted(b)
+}
+
 /// The part of rank 0.
 pub fn lead<A: Abi>(
     job: &PrivateComm<A>,
@@ -196,11 +216,7 @@ pub fn lead<A: Abi>(
         }
     }
     let Some(best) = best else {
-        // They wait for something to place.
-        for &placer in call.placers.iter().filter(|&&placer| placer != 0) {
-            job.send(placer, &[]);
-            job.receive(placer);
-        }
+        dismiss_placers(job, call);
         return Err(first);
     };
     let mut own = None;
@@ -226,18 +242,7 @@ pub fn lead<A: Abi>(
             let bytes = job.receive(placer);
             bytes.and_then(|bytes| encoding::decode::<Option<Vec<(u32, u32)>>>(&bytes)).flatten()
         };
-        // Only the tasks and processes of that node.
-        let own_tasks = |placed: &Vec<(u32, u32)>| {
-            let sorted = |pairs: &[(u32, u32)]| {
-                let (mut tasks, mut processes): (Vec<u32>, Vec<u32>) =
-                    pairs.iter().copied().unzip();
-                tasks.sort_unstable();
-                processes.sort_unstable();
-                (tasks, processes)
-            };
-            sorted(placed) == sorted(given)
-        };
-        match placed.filter(own_tasks) {
+        match placed.filter(|placed| same_members(placed, given)) {
             Some(placed) => *given = placed,
             None => failed += 1,
         }
