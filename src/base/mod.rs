@@ -1,9 +1,11 @@
-//! What every other folder may use: errors, hashes, random numbers, numberings, permutations.
+//! What every other folder may use: errors, hashes, random numbers, numberings, permutations, and
+//! enumerations with names.
 //!
 //! Nothing here knows of matrices, topologies or MPI.
 
 pub mod error;
 pub mod hash;
+pub(crate) mod named_enum;
 pub mod numbering;
 pub mod permutation;
 pub mod random;

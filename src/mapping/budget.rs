@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 /// Time limit and threads of a mapping run.
 ///
-/// The limit is a guard, not a target: how much an algorithm tries is set by the preset and counted
-/// in steps, so that the answer does not depend on the speed of the machine. Only when the limit
-/// strikes first does an algorithm stop early and answer with the best it has.
+/// The preset sets how much an algorithm tries. It counts steps, so that the answer does not depend on the
+/// speed of the machine. If the time limit strikes before, an algorithm stops early and answers with the
+/// best mapping so far.
 #[derive(Clone)]
 pub struct Budget {
     deadline: Option<Instant>,
@@ -15,15 +15,9 @@ pub struct Budget {
     progress: Option<Arc<Progress>>,
 }
 
-/// Hears what is being done, and how much of it: `(stage, done, of)`. Called from any thread.
+/// The function that progress is reported to: the stage, the steps that are done, and the steps in all. It
+/// may be called from any thread.
 pub type Progress = dyn Fn(&'static str, u64, u64) + Send + Sync;
-
-impl std::fmt::Debug for Budget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let heard = self.progress.is_some();
-        write!(f, "Budget({:?}, {} threads, progress {heard})", self.deadline, self.threads)
-    }
-}
 
 impl Budget {
     /// No time limit, one thread.
@@ -43,8 +37,8 @@ impl Budget {
         self
     }
 
-    /// Sets who hears about progress; long work reports some hundred times, never more than once for
-    /// a few milliseconds of work.
+    /// Sets the function that progress is reported to. Long work reports some hundred times, and at most
+    /// once in a few milliseconds.
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = Some(progress);

@@ -4,16 +4,17 @@ use super::{Objective, Problem};
 use crate::matrix::{Graph, SparseMatrix, Traffic};
 use crate::metrics;
 use crate::topology::Topology;
+use std::borrow::Cow;
 
-/// The value of a mapping by the independent evaluator. `None` where the objective has no value: no
-/// links.
+/// The value of a mapping by the independent evaluator. `None` where the objective needs links and the
+/// topology has none.
 pub(crate) fn value(problem: &Problem<'_>, slot_of_task: &[usize]) -> Option<f64> {
     let (graph, traffic) = (problem.graph(), problem.traffic());
     value_of(problem.objective(), graph, traffic, problem.topology(), slot_of_task)
 }
 
-/// As [`value`], of the parts of a problem. Without the traffic every edge counts in both
-/// directions, which the affinity graph does not tell apart.
+/// As [`value`], for the parts of a problem. Without the traffic, half of every edge counts in each
+/// direction, because the affinity graph has no directions.
 pub(crate) fn value_of(
     objective: Objective,
     graph: &Graph,
@@ -21,15 +22,8 @@ pub(crate) fn value_of(
     topology: &dyn Topology,
     slot_of_task: &[usize],
 ) -> Option<f64> {
-    let both;
-    let matrix = match traffic {
-        Some(matrix) => matrix,
-        None => {
-            both = both_ways(graph);
-            &both
-        }
-    };
-    let e = metrics::evaluate(matrix, topology, slot_of_task).ok()?;
+    let matrix = directed(graph, traffic);
+    let e = metrics::evaluate(&matrix, topology, slot_of_task).ok()?;
     match objective {
         Objective::HopBytes => Some(e.hop_bytes as f64),
         Objective::TotalHops => Some(e.total_hops as f64),
@@ -41,9 +35,17 @@ pub(crate) fn value_of(
     }
 }
 
+/// The traffic where it was given, else [`both_ways`] of the graph.
+pub(crate) fn directed<'a>(
+    graph: &Graph,
+    traffic: Option<&'a SparseMatrix>,
+) -> Cow<'a, SparseMatrix> {
+    traffic.map_or_else(|| Cow::Owned(both_ways(graph)), Cow::Borrowed)
+}
+
 /// A matrix with every edge of the graph in both directions, half of its weight each (one more byte
 /// in the first where it is odd).
-pub(crate) fn both_ways(graph: &Graph) -> SparseMatrix {
+fn both_ways(graph: &Graph) -> SparseMatrix {
     let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices() as u32)
         .flat_map(|v| {
             let half = move |t: u32, w: u64| if v < t { w - w / 2 } else { w / 2 };

@@ -4,56 +4,41 @@
 //! gets noise of one of four kinds, negative results become 0, a mapping is computed from the noisy
 //! matrix and judged by the true one. The paper ran the program; here the judge is the evaluator.
 //!
-//! Additive noise reaches pairs that never talked, so its matrices are full; there is a limit on
-//! the number of tasks for it.
+//! Additive noise gives traffic to pairs without any, so its matrices are full. The number of tasks is
+//! limited for it.
 
 use super::engine::{Rng, seeded, shuffled};
 use super::evaluation::value_of;
+use super::problem::refused;
 use super::{Budget, Mapper, Objective, Preset, Problem};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::named_enum::named_enum;
 use crate::matrix::{Graph, SparseMatrix, Traffic};
 use crate::topology::Topology;
-use std::str::FromStr;
 
 /// Most tasks for additive noise: 16 million pairs.
 pub const ADDITIVE_LIMIT: usize = 4096;
 
-/// The kinds of noise; m is an element of the matrix, M the largest one, k the intensity.
-///
-/// The paper's additive kinds have k in bytes. Here k counts in multiples of M, so that the same k
-/// means the same for every matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noise {
-    /// m + M·N(0, k): normal with standard deviation k.
-    GaussianAdditive,
-    /// m + m·N(0, k).
-    GaussianMultiplicative,
-    /// m + M·U(−k, k).
-    UniformAdditive,
-    /// m + m·U(−k, k).
-    UniformMultiplicative,
+named_enum! {
+    /// The kinds of noise, in the paper's order; m is an element of the matrix, M the largest one, k the
+    /// intensity.
+    ///
+    /// In the paper, the additive kinds have k in bytes. Here k counts in multiples of M, so that the same
+    /// k means the same for every matrix.
+    pub enum Noise, "kind of noise" {
+        /// m + M·N(0, k): normal with standard deviation k.
+        GaussianAdditive = "gaussian-additive",
+        /// m + m·N(0, k).
+        GaussianMultiplicative = "gaussian-multiplicative",
+        /// m + M·U(−k, k).
+        UniformAdditive = "uniform-additive",
+        /// m + m·U(−k, k).
+        UniformMultiplicative = "uniform-multiplicative",
+    }
 }
 
 impl Noise {
-    /// All kinds, in the paper's order.
-    pub const ALL: [Noise; 4] = [
-        Noise::GaussianAdditive,
-        Noise::GaussianMultiplicative,
-        Noise::UniformAdditive,
-        Noise::UniformMultiplicative,
-    ];
-
-    /// Name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Noise::GaussianAdditive => "gaussian-additive",
-            Noise::GaussianMultiplicative => "gaussian-multiplicative",
-            Noise::UniformAdditive => "uniform-additive",
-            Noise::UniformMultiplicative => "uniform-multiplicative",
-        }
-    }
-
-    /// True if it reaches pairs that never talked.
+    /// True if it gives traffic to pairs without any.
     pub fn is_additive(self) -> bool {
         matches!(self, Noise::GaussianAdditive | Noise::UniformAdditive)
     }
@@ -72,18 +57,6 @@ impl Noise {
     }
 }
 
-impl FromStr for Noise {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Noise::ALL.into_iter().find(|n| n.name() == name).ok_or_else(|| {
-            let names = Noise::ALL.map(Noise::name).join(", ");
-            Error::new(ErrorKind::Usage, format!("unknown kind of noise '{name}'"))
-                .advise(format!("one of {names}"))
-        })
-    }
-}
-
 /// The matrix with noise on every element off the diagonal. Bytes are scaled up first, so that
 /// small ones do not drown in rounding; only ratios matter to a mapping.
 ///
@@ -96,37 +69,32 @@ pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Resu
             .advise("numbers from 0, such as 0,0.1,0.5,1"));
     }
     if kind.is_additive() && n > ADDITIVE_LIMIT {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!("{} fills the matrix of {n} tasks; {ADDITIVE_LIMIT} at most", kind.name()),
-        )
+        let kind = kind.name();
+        return Err(refused(format!(
+            "{kind} fills the matrix of {n} tasks; {ADDITIVE_LIMIT} at most"
+        ))
         .advise("the multiplicative kinds"));
     }
     let largest = matrix.entries().map(|(_, _, t)| t.bytes).max().unwrap_or(0) as f64;
     let scale = if largest > 0.0 { (f64::from(1u32 << 30) / largest).max(1e-12) } else { 0.0 };
     let mut rng = seeded(seed).fork(0x4015e);
     let mut entries = Vec::new();
-    let mut add = |i: usize, j: usize, bytes: u64, rng: &mut Rng| {
-        let m = bytes as f64;
-        let size = if kind.is_additive() { largest } else { m };
-        let noisy = ((m + size * kind.draw(k, rng)) * scale).round();
-        if noisy >= 1.0 {
-            let bytes = noisy.min(u64::MAX as f64 / 2.0) as u64;
-            entries.push((i as u32, j as u32, Traffic { bytes, messages: 1 }));
-        }
-    };
     for i in 0..n {
+        let row = matrix.row(i).map(|(j, t)| (j as usize, t.bytes));
+        let mut elements: Vec<(usize, u64)> = Vec::new();
         if kind.is_additive() {
-            let mut row = matrix.row(i).peekable();
-            for j in 0..n {
-                let here = row.next_if(|&(column, _)| column as usize == j);
-                if i != j {
-                    add(i, j, here.map_or(0, |(_, t)| t.bytes), &mut rng);
-                }
-            }
+            elements.extend((0..n).map(|j| (j, 0)));
+            row.for_each(|(j, bytes)| elements[j].1 = bytes);
         } else {
-            for (j, t) in matrix.row(i).filter(|&(j, _)| j as usize != i) {
-                add(i, j as usize, t.bytes, &mut rng);
+            elements.extend(row);
+        }
+        for (j, bytes) in elements.into_iter().filter(|&(j, _)| j != i) {
+            let m = bytes as f64;
+            let size = if kind.is_additive() { largest } else { m };
+            let noisy = ((m + size * kind.draw(k, &mut rng)) * scale).round();
+            if noisy >= 1.0 {
+                let bytes = noisy.min(u64::MAX as f64 / 2.0) as u64;
+                entries.push((i as u32, j as u32, Traffic { bytes, messages: 1 }));
             }
         }
     }
@@ -140,7 +108,7 @@ pub struct Sample {
     pub mean: f64,
     /// Half of the 95 % confidence interval of the mean by Student's t; 0 for one value.
     pub ci95: f64,
-    /// How many values.
+    /// The number of values.
     pub count: usize,
 }
 
@@ -164,7 +132,7 @@ impl Sample {
     }
 }
 
-/// What a study holds fixed.
+/// The inputs of a study that are the same for all kinds and intensities of noise.
 pub struct Study<'a> {
     /// The true matrix.
     pub matrix: &'a SparseMatrix,
@@ -172,9 +140,9 @@ pub struct Study<'a> {
     pub topology: &'a dyn Topology,
     /// The allowed slots in the given order.
     pub slots: &'a [usize],
-    /// What computes the mappings.
+    /// The algorithm that computes the mappings.
     pub mapper: &'a dyn Mapper,
-    /// What is minimised and judged.
+    /// The objective of the algorithm, and of the values that the study reports.
     pub objective: Objective,
     /// Effort.
     pub preset: Preset,
@@ -203,7 +171,7 @@ impl Study<'_> {
         values.map(|v| Sample::of(&v))
     }
 
-    /// Value of the mapping made from the true matrix.
+    /// The value of the mapping made from the true matrix.
     pub fn exact(&self, budget: &mut Budget) -> Result<f64> {
         self.value_of_mapping_from(self.matrix, budget)
     }
@@ -217,18 +185,13 @@ impl Study<'_> {
     /// Values of random mappings.
     pub fn random(&self) -> Result<Sample> {
         let mut rng = seeded(self.seed).fork(0x7a11d0);
-        let mut order = Vec::new();
-        let values: Result<Vec<f64>> = (0..self.samples.max(1))
-            .map(|_| {
-                shuffled(&mut rng, self.slots.len(), &mut order);
-                let slots: Vec<usize> = order
-                    .iter()
-                    .take(self.matrix.tasks())
-                    .map(|&k| self.slots[k as usize])
-                    .collect();
-                self.value(&slots)
-            })
-            .collect();
+        let mut permutation = Vec::new();
+        let random = |_| {
+            shuffled(&mut rng, self.slots.len(), &mut permutation);
+            let chosen = permutation.iter().take(self.matrix.tasks());
+            self.value(&chosen.map(|&k| self.slots[k as usize]).collect::<Vec<usize>>())
+        };
+        let values: Result<Vec<f64>> = (0..self.samples.max(1)).map(random).collect();
         values.map(|v| Sample::of(&v))
     }
 
@@ -248,12 +211,9 @@ impl Study<'_> {
         let graph = Graph::default();
         let matrix = Some(self.matrix);
         value_of(self.objective, &graph, matrix, self.topology, slot_of_task).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Infeasible,
-                format!("{} has no value here", self.objective.name()),
-            )
-            .at(self.topology.name())
-            .advise("--objective hop-bytes, and as many slots as tasks")
+            refused(format!("{} has no value here", self.objective.name()))
+                .at(self.topology.name())
+                .advise("--objective hop-bytes, and as many slots as tasks")
         })
     }
 }

@@ -15,15 +15,11 @@ pub(crate) const FREE: u32 = u32::MAX;
 /// Tasks to be placed, the places, and the constraints. Built by [`Problem::builder`].
 #[derive(Clone)]
 pub struct Problem<'a> {
-    graph: &'a Graph,
-    topology: &'a dyn Topology,
+    given: ProblemBuilder<'a>,
+    /// The slot of every place.
     places: Vec<u32>,
+    /// The place of every fixed task, [`FREE`] for the others.
     fixed: Vec<u32>,
-    traffic: Option<&'a SparseMatrix>,
-    task_grid: Option<TaskGrid>,
-    objective: Objective,
-    preset: Preset,
-    seed: u64,
 }
 
 impl<'a> Problem<'a> {
@@ -45,26 +41,26 @@ impl<'a> Problem<'a> {
 
     /// The affinity graph; vertex = task.
     pub fn graph(&self) -> &'a Graph {
-        self.graph
+        self.given.graph
     }
 
     /// The machine.
     pub fn topology(&self) -> &'a dyn Topology {
-        self.topology
+        self.given.topology
     }
 
     /// The grid that the slots are points of, and the point of every place.
     pub(crate) fn grid(&self) -> Option<(&'a Grid, Vec<u32>)> {
-        if let Some(grid) = self.topology.as_grid() {
+        if let Some(grid) = self.given.topology.as_grid() {
             return Some((grid, self.places.clone()));
         }
-        let (grid, points) = self.topology.as_part_of_grid()?;
+        let (grid, points) = self.given.topology.as_part_of_grid()?;
         Some((grid, self.places.iter().map(|&s| points[s as usize] as u32).collect()))
     }
 
     /// Number of tasks.
     pub fn tasks(&self) -> usize {
-        self.graph.vertices()
+        self.given.graph.vertices()
     }
 
     /// The slot of every place, in the given order. A slot with capacity c appears c times in a
@@ -76,7 +72,7 @@ impl<'a> Problem<'a> {
     /// Places by the node that they are on, nodes in the order in which they first appear.
     pub(crate) fn by_node(&self, places: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
         let places: Vec<u32> = places.into_iter().collect();
-        let node = |&place: &u32| self.topology.node_of(self.places[place as usize] as usize);
+        let node = |&place: &u32| self.given.topology.node_of(self.places[place as usize] as usize);
         let (numbers, nodes) = by_first_appearance(places.iter().map(node));
         let mut by_node = vec![Vec::new(); nodes.len()];
         for (place, number) in places.into_iter().zip(numbers) {
@@ -87,10 +83,7 @@ impl<'a> Problem<'a> {
 
     /// The place a task is fixed to, if it is.
     pub fn fixed_place(&self, task: usize) -> Option<usize> {
-        match self.fixed.get(task) {
-            None | Some(&FREE) => None,
-            Some(&place) => Some(place as usize),
-        }
+        self.fixed.get(task).filter(|&&place| place != FREE).map(|&place| place as usize)
     }
 
     /// True if at least one task is fixed.
@@ -100,41 +93,38 @@ impl<'a> Problem<'a> {
 
     /// The directed traffic that the graph is the affinity of, where it was given.
     pub fn traffic(&self) -> Option<&'a SparseMatrix> {
-        self.traffic
+        self.given.traffic
     }
 
     /// The grid that the tasks are points of, where the program said so.
     pub fn task_grid(&self) -> Option<&TaskGrid> {
-        self.task_grid.as_ref()
+        self.given.task_grid.as_ref()
     }
 
     /// What to minimise.
     pub fn objective(&self) -> Objective {
-        self.objective
+        self.given.objective
     }
 
     /// The same problem with another aim.
     pub(crate) fn with_objective(&self, objective: Objective) -> Self {
-        Problem { objective, ..self.clone() }
+        Problem { given: self.given.clone().objective(objective), ..self.clone() }
     }
 
     /// How much effort to spend.
     pub fn preset(&self) -> Preset {
-        self.preset
+        self.given.preset
     }
 
     /// Seed of everything random.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.given.seed
     }
 
     /// The given order: task t on place t, except where fixed tasks are in the way; those they
     /// push out take the free places in ascending order.
     pub fn identity_places(&self) -> Vec<u32> {
         let mut answer = self.fixed.clone();
-        if !self.has_fixed() {
-            return (0..self.tasks() as u32).collect();
-        }
         let mut taken = vec![false; self.places.len()];
         for &place in answer.iter().filter(|&&p| p != FREE) {
             taken[place as usize] = true;
@@ -145,12 +135,8 @@ impl<'a> Problem<'a> {
                 taken[task] = true;
             }
         }
-        let mut free = (0..self.places.len() as u32).filter(|&p| !taken[p as usize]);
-        for place in answer.iter_mut().filter(|p| **p == FREE) {
-            if let Some(next) = free.next() {
-                *place = next;
-            }
-        }
+        let free = (0..self.places.len() as u32).filter(|&p| !taken[p as usize]);
+        answer.iter_mut().filter(|p| **p == FREE).zip(free).for_each(|(place, next)| *place = next);
         answer
     }
 
@@ -166,22 +152,16 @@ impl<'a> Problem<'a> {
         if slot_of_task.len() != self.tasks() {
             return bad(format!("{} answers for {} tasks", slot_of_task.len(), self.tasks()));
         }
-        let mut room = vec![0u32; self.topology.slots()];
+        let mut room = vec![0u32; self.given.topology.slots()];
         for &slot in &self.places {
             room[slot as usize] += 1;
         }
         for (task, &slot) in slot_of_task.iter().enumerate() {
-            match room.get_mut(slot) {
-                Some(left) if *left > 0 => *left -= 1,
-                _ => {
-                    return bad(format!(
-                        "task {task} on slot {slot}, which is full or not allowed"
-                    ));
-                }
-            }
-            if let Some(place) = self.fixed_place(task)
-                && self.places[place] as usize != slot
-            {
+            let Some(left) = room.get_mut(slot).filter(|left| **left > 0) else {
+                return bad(format!("task {task} on slot {slot}, which is full or not allowed"));
+            };
+            *left -= 1;
+            if self.fixed_place(task).is_some_and(|place| self.places[place] as usize != slot) {
                 return bad(format!("fixed task {task} moved to slot {slot}"));
             }
         }
@@ -195,7 +175,7 @@ impl<'a> Problem<'a> {
 pub struct ProblemBuilder<'a> {
     pub(super) graph: &'a Graph,
     pub(super) topology: &'a dyn Topology,
-    pub(super) slots: Option<Vec<usize>>,
+    slots: Option<Vec<usize>>,
     capacities: Option<Vec<u32>>,
     pub(super) fixed: Vec<(u32, usize)>,
     pub(super) traffic: Option<&'a SparseMatrix>,
@@ -279,23 +259,18 @@ impl<'a> ProblemBuilder<'a> {
         }
         let (places, first_place) = self.unrolled()?;
         let fixed = self.fixed_places(&places, &first_place)?;
-        Ok(Problem {
-            graph: self.graph,
-            topology: self.topology,
-            places,
-            fixed,
-            traffic: self.traffic,
-            task_grid: self.task_grid,
-            objective: self.objective,
-            preset: self.preset,
-            seed: self.seed,
-        })
+        Ok(Problem { given: self, places, fixed })
+    }
+
+    /// The allowed slots: all of the topology unless some were given.
+    pub(super) fn allowed_slots(&self) -> Vec<usize> {
+        self.slots.clone().unwrap_or_else(|| (0..self.topology.slots()).collect())
     }
 
     /// The slot of every place, and the first place of every slot ([`FREE`] if it has none).
     fn unrolled(&self) -> Result<(Vec<u32>, Vec<u32>)> {
         let tasks = self.graph.vertices();
-        let slots = self.slots.clone().unwrap_or_else(|| (0..self.topology.slots()).collect());
+        let slots = self.allowed_slots();
         if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
             return Err(refused(format!("{} capacities for {} slots", c.len(), slots.len())));
         }
@@ -304,10 +279,9 @@ impl<'a> ProblemBuilder<'a> {
         for (k, &slot) in slots.iter().enumerate() {
             match first_place.get_mut(slot) {
                 None => {
+                    let (name, last) = (self.topology.name(), first_place.len().saturating_sub(1));
                     return Err(refused(format!(
-                        "slot {slot} does not exist: {} has slots 0 to {}",
-                        self.topology.name(),
-                        self.topology.slots().saturating_sub(1)
+                        "slot {slot} does not exist: {name} has slots 0 to {last}"
                     )));
                 }
                 Some(place) if *place != FREE => {
@@ -325,12 +299,10 @@ impl<'a> ProblemBuilder<'a> {
             }
         }
         if places.len() < tasks {
-            return Err(refused(format!(
-                "{tasks} tasks do not fit: {} slots have room for {} tasks",
-                slots.len(),
-                places.len()
-            ))
-            .advise("more slots, --oversubscribe, or --weights"));
+            let (slots, room) = (slots.len(), places.len());
+            let what =
+                format!("{tasks} tasks do not fit: {slots} slots have room for {room} tasks");
+            return Err(refused(what).advise("more slots, --oversubscribe, or --weights"));
         }
         Ok((places, first_place))
     }
@@ -341,11 +313,9 @@ impl<'a> ProblemBuilder<'a> {
         let mut fixed = vec![FREE; tasks];
         let mut fixed_on = std::collections::BTreeMap::new();
         for &(task, slot) in &self.fixed {
-            let Some(place) = fixed.get_mut(task as usize) else {
-                return Err(refused(format!(
-                    "fixed task {task} does not exist: there are {tasks}"
-                )));
-            };
+            let place = fixed.get_mut(task as usize).ok_or_else(|| {
+                refused(format!("fixed task {task} does not exist: there are {tasks}"))
+            })?;
             if *place != FREE {
                 if places[*place as usize] as usize == slot {
                     continue;
@@ -367,7 +337,8 @@ impl<'a> ProblemBuilder<'a> {
     }
 }
 
-fn refused(what: String) -> Error {
+/// The error that says why a problem cannot be solved.
+pub(super) fn refused(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Infeasible, what)
 }
 

@@ -1,12 +1,14 @@
 //! The one list of mapping algorithms.
 
 use super::{Auto, Identity, Mapper, papers, stencil};
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::Result;
+use crate::base::named_enum::unknown;
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Vec<&'static dyn Mapper>> = LazyLock::new(|| {
     let own: [&'static dyn Mapper; 2] = [&Auto, &Identity];
-    [own.as_slice(), papers::ALL, stencil::ALL].concat()
+    let stencil = stencil::ALL.map(|decomposition| decomposition as &dyn Mapper);
+    [&own, papers::ALL, &stencil].concat()
 });
 
 /// All algorithms, the default first.
@@ -16,18 +18,16 @@ pub fn registry() -> &'static [&'static dyn Mapper] {
 
 /// The algorithm of that name.
 ///
-/// Errors: [`ErrorKind::Usage`] with the names there are.
+/// Errors: [`crate::ErrorKind::Usage`] with the names that exist.
 pub fn by_name(name: &str) -> Result<&'static dyn Mapper> {
-    registry().iter().copied().find(|m| m.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = registry().iter().map(|m| m.name()).collect();
-        Error::new(ErrorKind::Usage, format!("unknown algorithm '{name}'"))
-            .advise(format!("one of {}", names.join(", ")))
-    })
+    let found = registry().iter().copied().find(|m| m.name() == name);
+    found.ok_or_else(|| unknown("algorithm", name, registry().iter().map(|m| m.name())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::ErrorKind;
 
     #[test]
     fn names_are_unique_and_found() {

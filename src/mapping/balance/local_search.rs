@@ -23,15 +23,15 @@ impl Homes<'_> {
         self.slot_of_task.get(task).copied().filter(|&home| home != NOWHERE)
     }
 
-    /// What it costs more that `task` is on `there` instead of `here`.
+    /// The additional price of `task` on slot `there` instead of slot `here`.
     fn dearer(self, task: usize, here: usize, there: usize) -> i128 {
         let away = |slot: usize| i128::from(self.of(task).is_some_and(|home| home != slot));
         self.price * (away(there) - away(here))
     }
 }
 
-/// A local search on a mapping of weighted tasks. For total hops every pair counts 1; other objectives
-/// start from the hop-bytes answer, and the caller compares.
+/// A local search on a mapping of weighted tasks. It counts 1 for every pair if the objective is total
+/// hops. For all other objectives it lowers hop-bytes, and the caller compares the values.
 #[derive(Clone, Copy)]
 pub(super) struct LocalSearch<'a, 'p> {
     pub(super) problem: &'a ProblemBuilder<'p>,
@@ -40,12 +40,12 @@ pub(super) struct LocalSearch<'a, 'p> {
     pub(super) limit: u128,
     /// By task: it keeps its slot.
     pub(super) pinned: &'a [bool],
-    /// What it costs that a task is not where it was, where that has a price.
+    /// The price of tasks that are not where they were, if there is one.
     pub(super) homes: Option<Homes<'a>>,
 }
 
 /// A mapping that changes.
-struct State<'a> {
+struct ChangingMapping<'a> {
     slot_of_task: &'a mut [usize],
     /// Load of every slot.
     sums: Vec<u128>,
@@ -53,7 +53,7 @@ struct State<'a> {
     at: Vec<Vec<u32>>,
 }
 
-impl State<'_> {
+impl ChangingMapping<'_> {
     fn move_task(&mut self, task: u32, to: usize, load: u128) {
         let from = std::mem::replace(&mut self.slot_of_task[task as usize], to);
         self.at[from].retain(|&x| x != task);
@@ -64,16 +64,38 @@ impl State<'_> {
 }
 
 impl LocalSearch<'_, '_> {
+    /// The smallest by `key` of the mappings in `starts` and of what the search makes of each, with its
+    /// key and its name.
+    pub(super) fn best_from<K: PartialOrd>(
+        &self,
+        starts: impl IntoIterator<Item = (&'static str, Vec<usize>)>,
+        key: impl Fn(&[usize]) -> K,
+        budget: &Budget,
+    ) -> Option<(K, &'static str, Vec<usize>)> {
+        let mut best: Option<(K, &'static str, Vec<usize>)> = None;
+        for (name, start) in starts {
+            let mut improved = start.clone();
+            self.improve(&mut improved, budget);
+            for answer in [start, improved] {
+                let key = key(&answer);
+                if best.as_ref().is_none_or(|b| key < b.0) {
+                    best = Some((key, name, answer));
+                }
+            }
+        }
+        best
+    }
+
     /// Improves a mapping in place.
     pub(super) fn improve(&self, slot_of_task: &mut [usize], budget: &Budget) {
         let (graph, slots) = (self.problem.graph, self.problem.topology.slots());
-        let mut state = State {
+        let mut mapping = ChangingMapping {
             sums: self.loads.of_slots(slots, slot_of_task),
             at: vec![Vec::new(); slots],
             slot_of_task,
         };
-        for (task, &slot) in state.slot_of_task.iter().enumerate() {
-            state.at[slot].push(task as u32);
+        for (task, &slot) in mapping.slot_of_task.iter().enumerate() {
+            mapping.at[slot].push(task as u32);
         }
         let mut awake = vec![true; graph.vertices()];
         for _ in 0..ROUNDS {
@@ -85,12 +107,12 @@ impl LocalSearch<'_, '_> {
                 if budget.expired() {
                     return;
                 }
-                let Some((there, other)) = self.best_move(&state, task) else { continue };
+                let Some((there, other)) = self.best_move(&mapping, task) else { continue };
                 moved = true;
-                let here = state.slot_of_task[task];
+                let here = mapping.slot_of_task[task];
                 for (t, to) in [(Some(task as u32), there), (other, here)] {
                     let Some(t) = t else { continue };
-                    state.move_task(t, to, self.loads.of(t as usize));
+                    mapping.move_task(t, to, self.loads.of(t as usize));
                     awake[t as usize] = true;
                     graph.neighbours(t as usize).iter().for_each(|&x| awake[x as usize] = true);
                 }
@@ -101,10 +123,15 @@ impl LocalSearch<'_, '_> {
         }
     }
 
-    /// Where a task should go, and who should come here from there instead, if that gains anything.
-    fn best_move(&self, state: &State<'_>, task: usize) -> Option<(usize, Option<u32>)> {
+    /// The slot to which a task should go and the task that should come from there in exchange, if that
+    /// gains anything.
+    fn best_move(
+        &self,
+        mapping: &ChangingMapping<'_>,
+        task: usize,
+    ) -> Option<(usize, Option<u32>)> {
         let LocalSearch { problem, loads, limit, pinned, homes } = *self;
-        let State { slot_of_task, sums, at } = state;
+        let ChangingMapping { slot_of_task, sums, at } = mapping;
         let (here, load) = (slot_of_task[task], loads.of(task));
         let own = self.cost(slot_of_task, task, here, usize::MAX);
         let mut best: (i128, usize, Option<u32>) = (0, here, None);

@@ -1,10 +1,11 @@
 //! The mapping of weighted tasks.
 
 use super::grouping::Groups;
-use super::judge::Judge;
+use super::judge::value;
 use super::loads::Loads;
 use super::local_search::LocalSearch;
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::Result;
+use crate::mapping::problem::refused;
 use crate::mapping::{Budget, Mapper, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use std::collections::BTreeMap;
@@ -14,14 +15,15 @@ use std::collections::BTreeMap;
 pub struct Balanced {
     /// The slot of every task.
     pub slot_of_task: Vec<usize>,
-    /// What no slot exceeds.
+    /// The load that no slot exceeds.
     pub limit: u128,
-    /// Notes of the phases about their run, for people: `(what, value)`.
+    /// Notes of the phases about their run, for users: `(what, value)`.
     pub diagnostics: Vec<(&'static str, String)>,
 }
 
-/// Maps tasks of different load: groups of balanced load, these to slots by `mapper`, then single
-/// tasks. `builder` is the problem without capacities; there may be more tasks than slots.
+/// Maps tasks of different load: makes groups of balanced load, maps the groups to slots by `mapper`, and
+/// then moves single tasks. `builder` is the problem without capacities; there may be more tasks than
+/// slots.
 ///
 /// Errors: a number of loads that is not that of the tasks; what [`ProblemBuilder::build`] and the
 /// algorithm refuse.
@@ -33,15 +35,12 @@ pub fn map_with_loads(
 ) -> Result<Balanced> {
     let (graph, topology) = (builder.graph, builder.topology);
     if loads.tasks() != graph.vertices() {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!("{} loads for {} tasks", loads.tasks(), graph.vertices()),
-        )
-        .advise("one load for each task, line i (from 0) that of task i"));
+        return Err(refused(format!("{} loads for {} tasks", loads.tasks(), graph.vertices()))
+            .advise("one load for each task, line i (from 0) that of task i"));
     }
-    let slots = builder.slots.clone().unwrap_or_else(|| (0..topology.slots()).collect());
+    let slots = builder.allowed_slots();
     if graph.vertices() <= slots.len() {
-        // A slot for each: nothing to balance.
+        // Each task gets a slot of its own, so there is nothing to balance.
         let outcome = mapper.map(&builder.build()?, budget)?;
         return Ok(Balanced {
             slot_of_task: outcome.slot_of_task,
@@ -59,29 +58,16 @@ pub fn map_with_loads(
         groups.of_task.iter().map(|&g| outcome.slot_of_task[g as usize]).collect();
     let mut candidates = vec![("groups", slot_of_task)];
     if mapper.compares() {
-        candidates.extend(given_orders(&builder, &slots, &fixed).into_iter().filter(
-            |(_, slots)| {
-                let most = loads.of_slots(topology.slots(), slots).into_iter().max();
-                most.is_some_and(|most| most <= groups.limit)
-            },
-        ));
+        let within = |(_, mapping): &(_, Vec<usize>)| {
+            loads.of_slots(topology.slots(), mapping).into_iter().all(|load| load <= groups.limit)
+        };
+        candidates.extend(given_orders(&builder, &slots, &fixed).into_iter().filter(within));
     }
     let pinned: Vec<bool> =
         (0..graph.vertices() as u32).map(|t| fixed.slot_of.contains_key(&t)).collect();
     let limit = groups.limit;
     let search = LocalSearch { problem: &builder, loads, limit, pinned: &pinned, homes: None };
-    let judge = Judge::new(&builder);
-    let mut best: Option<(f64, &'static str, Vec<usize>)> = None;
-    for (name, slots) in candidates {
-        let mut improved = slots.clone();
-        search.improve(&mut improved, budget);
-        for answer in [slots, improved] {
-            let value = judge.value(&answer);
-            if best.as_ref().is_none_or(|b| value < b.0) {
-                best = Some((value, name, answer));
-            }
-        }
-    }
+    let best = search.best_from(candidates, |slots| value(&builder, slots), budget);
     let (_, name, slot_of_task) = best.unwrap_or_default();
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(("started from", name.to_string()));
@@ -90,6 +76,7 @@ pub fn map_with_loads(
 }
 
 /// Tasks that are fixed to slots.
+#[derive(Default)]
 struct Fixed {
     on_slot: BTreeMap<usize, Vec<u32>>,
     slot_of: BTreeMap<u32, usize>,
@@ -98,28 +85,20 @@ struct Fixed {
 impl Fixed {
     /// Errors: a task or slot that does not exist, a task that is fixed to two slots.
     fn new(builder: &ProblemBuilder<'_>, slots: &[usize]) -> Result<Fixed> {
-        let mut fixed = Fixed { on_slot: BTreeMap::new(), slot_of: BTreeMap::new() };
-        let wrong = |what: String, advice: &str| {
-            Err(Error::new(ErrorKind::Infeasible, what).advise(advice))
-        };
+        let mut fixed = Fixed::default();
         for &(task, slot) in &builder.fixed {
             if task as usize >= builder.graph.vertices() || !slots.contains(&slot) {
-                return wrong(
-                    format!(
-                        "task {task} cannot be fixed to slot {slot}: one of them does not exist"
-                    ),
-                    "tasks and slots are numbered from 0",
-                );
+                let what = "one of them does not exist";
+                return Err(refused(format!("task {task} cannot be fixed to slot {slot}: {what}"))
+                    .advise("tasks and slots are numbered from 0"));
             }
-            if fixed.slot_of.insert(task, slot).is_some_and(|before| before != slot) {
-                return wrong(
-                    format!("task {task} is fixed to two slots"),
-                    "one slot for each task",
-                );
-            }
-            let list = fixed.on_slot.entry(slot).or_default();
-            if !list.contains(&task) {
-                list.push(task);
+            match fixed.slot_of.insert(task, slot) {
+                None => fixed.on_slot.entry(slot).or_default().push(task),
+                Some(before) if before == slot => {}
+                Some(_) => {
+                    return Err(refused(format!("task {task} is fixed to two slots"))
+                        .advise("one slot for each task"));
+                }
             }
         }
         Ok(fixed)
@@ -147,15 +126,15 @@ fn quotient<'a>(
     problem.build()
 }
 
-/// The orders of launchers that deal tasks out one by one, and in blocks.
+/// The mappings of launchers that deal tasks out one by one, and in blocks.
 fn given_orders(
     builder: &ProblemBuilder<'_>,
     slots: &[usize],
     fixed: &Fixed,
 ) -> [(&'static str, Vec<usize>); 2] {
     let (tasks, n) = (builder.graph.vertices(), slots.len());
-    let with_fixed = |order: &dyn Fn(usize) -> usize| {
-        let slot = |t: usize| fixed.slot_of.get(&(t as u32)).copied().unwrap_or_else(|| order(t));
+    let with_fixed = |slot_of: &dyn Fn(usize) -> usize| {
+        let slot = |t: usize| fixed.slot_of.get(&(t as u32)).copied().unwrap_or_else(|| slot_of(t));
         (0..tasks).map(slot).collect()
     };
     let round_robin = with_fixed(&|task| slots[task % n]);

@@ -1,9 +1,10 @@
 //! Chooses places when there are more than tasks: those that lie closest together.
 //!
-//! Local search may still move tasks to the places left over; this is where it starts.
+//! These are where the search starts. Local search may still move tasks to the other places.
 
 use super::{Distance, Lookup, TreePlaces, with_distance};
 use crate::mapping::Problem;
+use std::ops::Range;
 
 /// As many places as tasks, ascending, those of fixed tasks among them.
 pub(super) fn choose_places(
@@ -23,7 +24,7 @@ pub(super) fn choose_places(
     chosen
 }
 
-/// As many of the places in `tree`, which are all of the problem's, as there are tasks.
+/// As many places of `tree` as there are tasks. `tree` holds all places of the problem.
 pub(crate) fn closest_in_tree(problem: &Problem<'_>, tree: &TreePlaces) -> Vec<u32> {
     let needed = needed(problem);
     let needed: Vec<bool> = tree.order.iter().map(|&p| needed[p as usize]).collect();
@@ -33,7 +34,7 @@ pub(crate) fn closest_in_tree(problem: &Problem<'_>, tree: &TreePlaces) -> Vec<u
     picker.picked
 }
 
-/// By place: a task is fixed to it.
+/// Whether a task is fixed to each place.
 fn needed(problem: &Problem<'_>) -> Vec<bool> {
     let mut needed = vec![false; problem.places().len()];
     for place in (0..problem.tasks()).filter_map(|task| problem.fixed_place(task)) {
@@ -42,7 +43,7 @@ fn needed(problem: &Problem<'_>) -> Vec<bool> {
     needed
 }
 
-/// Picks places from the root of a tree down.
+/// Chooses places from the root of a tree down.
 struct Picker<'a> {
     tree: &'a TreePlaces,
     /// By place in the order of the tree: a task is fixed to it.
@@ -51,9 +52,8 @@ struct Picker<'a> {
 }
 
 impl Picker<'_> {
-    /// Takes `want` places of the group `lo..hi`, which lies above `level`, in as few of its subgroups
-    /// as possible: all in one that is large enough, the smallest such, else the largest one after the
-    /// other.
+    /// Takes `want` places of the group `lo..hi`, which lies above `level`, from as few of its subgroups as
+    /// possible: from the smallest one that is large enough, or else from the largest ones.
     fn pick(&mut self, lo: usize, hi: usize, level: usize, want: usize) {
         let (tree, needed) = (self.tree, self.needed);
         if want == hi - lo {
@@ -64,39 +64,33 @@ impl Picker<'_> {
             self.picked.extend(must.into_iter().chain(may).take(want).map(|k| tree.order[k]));
             return;
         }
-        let mut start = lo;
-        // (group, places it must give, places it is asked for)
-        let mut groups: Vec<(std::ops::Range<usize>, usize, usize)> = tree
-            .children(lo, hi, level)
-            .into_iter()
-            .map(|end| {
-                let range = std::mem::replace(&mut start, end)..end;
-                let must = needed[range.clone()].iter().filter(|&&n| n).count();
-                (range, must, must)
-            })
-            .collect();
-        let mut left = want - groups.iter().map(|g| g.1).sum::<usize>().min(want);
+        // Each group with the places to take from it: at first those of fixed tasks.
+        let must = |range: &Range<usize>| needed[range.clone()].iter().filter(|&&n| n).count();
+        let with_must = |range: Range<usize>| (must(&range), range);
+        let mut groups: Vec<(usize, Range<usize>)> =
+            tree.groups(lo..hi, level).into_iter().map(with_must).collect();
+        let mut left = want - groups.iter().map(|g| g.0).sum::<usize>().min(want);
         while left > 0 {
             // Prefer groups already in use, then one that takes all the rest, then the largest.
-            let best = groups.iter_mut().filter(|g| g.2 < g.0.len()).min_by_key(|g| {
-                let room = g.0.len() - g.2;
+            let open = groups.iter_mut().filter(|(take, range)| *take < range.len());
+            let best = open.min_by_key(|(take, range)| {
+                let room = range.len() - take;
                 let fits = room >= left;
-                (g.2 == 0, !fits, if fits { room } else { usize::MAX - room })
+                (*take == 0, !fits, if fits { room } else { usize::MAX - room })
             });
-            let Some(group) = best else { break };
-            let take = left.min(group.0.len() - group.2);
-            group.2 += take;
-            left -= take;
+            let Some((take, range)) = best else { break };
+            let more = left.min(range.len() - *take);
+            *take += more;
+            left -= more;
         }
-        for (range, _, take) in groups {
-            if take > 0 {
-                self.pick(range.start, range.end, level + 1, take);
-            }
+        for (take, range) in groups.into_iter().filter(|&(take, _)| take > 0) {
+            self.pick(range.start, range.end, level + 1, take);
         }
     }
 }
 
-/// The places nearest to a centre; of several centres the one whose ball is the tightest.
+/// The places nearest to a centre. Several centres are tried; the one with the least sum of distances
+/// wins.
 fn ball<D: Distance>(d: &D, needed: &[bool], want: usize) -> Vec<u32> {
     let places = needed.len();
     let fixed: Vec<usize> = (0..places).filter(|&p| needed[p]).take(16).collect();

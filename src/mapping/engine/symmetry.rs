@@ -1,28 +1,26 @@
-//! Uses the machine's symmetry to bring fixed tasks home at no cost.
+//! Uses the machine's symmetry to bring fixed tasks to their places at no cost.
 //!
-//! Groups of a tree that look alike can change places, a torus can be shifted, a mesh mirrored: the
-//! cost stays, and a fixed task may land where it belongs. What symmetry cannot do is left to
-//! [`super::Prepared::honour_fixed`].
+//! Groups of a tree that look alike can be exchanged, a torus can be shifted, and a mesh can be mirrored.
+//! The cost stays the same, and a fixed task may come to its place. [`super::Prepared::honour_fixed`]
+//! moves the fixed tasks that symmetry does not bring there.
 
 use super::{Prepared, TreePlaces};
 use crate::topology::Grid;
+use std::ops::Range;
 
-/// Swaps equal groups of a tree until fixed tasks sit on their places, as far as possible.
+/// Exchanges groups of a tree that look alike until fixed tasks are on their places, as far as possible.
 /// `position[v]` is an index into the sorted places; places and tasks are equal in number.
 pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, position: &mut [u32]) {
     if prepared.pinned.is_empty() || position.len() != places.order.len() {
         return;
     }
     let n = position.len();
-    let mut index_of = vec![0u32; prepared.problem.places().len()];
-    for (k, &place) in places.order.iter().enumerate() {
-        index_of[place as usize] = k as u32;
-    }
+    let index_of = places.index_of(prepared.problem.places().len());
     let mut task_at = vec![0u32; n];
     for (task, &k) in position.iter().enumerate() {
         task_at[k as usize] = task as u32;
     }
-    // home[k]: a fixed task sits here rightly.
+    // home[k]: the task at index k is fixed to this place.
     let mut home = vec![false; n];
     for task in 0..n {
         let Some(wanted) = prepared.fixed_place(task) else { continue };
@@ -33,42 +31,30 @@ pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, posit
                 continue;
             }
             let (a, b) = (group(places, here, shift), group(places, to, shift));
-            let free = |r: &std::ops::Range<usize>| !home[r.clone()].iter().any(|&h| h);
-            if !(free(&a) && free(&b) && alike(places, &a, &b, shift)) {
+            let free = |r: &Range<usize>| !home[r.clone()].iter().any(|&h| h);
+            if !(free(&a) && free(&b) && places.alike(&a, &b, shift)) {
                 break;
             }
             for (x, y) in a.zip(b) {
                 task_at.swap(x, y);
             }
         }
-        if task_at[to] as usize == task {
-            home[to] = true;
-        }
+        home[to] |= task_at[to] as usize == task;
     }
     for (k, &task) in task_at.iter().enumerate() {
         position[task as usize] = k as u32;
     }
 }
 
-fn group(places: &TreePlaces, k: usize, shift: u32) -> std::ops::Range<usize> {
+/// The group just below `shift` that the place at index `k` is in.
+fn group(places: &TreePlaces, k: usize, shift: u32) -> Range<usize> {
     let code = places.codes[k] >> shift;
     places.codes.partition_point(|&c| c >> shift < code)
         ..places.codes.partition_point(|&c| c >> shift <= code)
 }
 
-/// Equal in size and in how they branch below.
-fn alike(
-    places: &TreePlaces,
-    a: &std::ops::Range<usize>,
-    b: &std::ops::Range<usize>,
-    shift: u32,
-) -> bool {
-    let mask = (1u64 << shift) - 1;
-    a.len() == b.len()
-        && a.clone().zip(b.clone()).all(|(x, y)| places.codes[x] & mask == places.codes[y] & mask)
-}
-
-/// Shifts and mirrors slots of a full torus or mesh so that the first fixed task comes home.
+/// Shifts and mirrors slots of a full torus or mesh so that the first fixed task comes to its
+/// place.
 /// `slot_of` is the slot of every place.
 pub(crate) fn align_grid(
     prepared: &Prepared<'_, '_>,
@@ -76,11 +62,8 @@ pub(crate) fn align_grid(
     slot_of: &[u32],
     slots: &mut [u32],
 ) {
-    let Some((task, place)) =
-        (0..slots.len()).find_map(|t| prepared.fixed_place(t).map(|p| (t, p)))
-    else {
-        return;
-    };
+    let fixed = |task| prepared.fixed_place(task).map(|place| (task, place));
+    let Some((task, place)) = (0..slots.len()).find_map(fixed) else { return };
     let wanted = machine.coordinates(slot_of[place] as usize).to_vec();
     let here = machine.coordinates(slots[task] as usize).to_vec();
     for slot in slots {

@@ -6,6 +6,7 @@
 
 use super::Scale;
 use crate::topology::Tree;
+use std::ops::Range;
 
 /// Places in sorted order: `order[k]` is the place, `codes[k]` its path.
 #[derive(Debug, Clone)]
@@ -89,6 +90,12 @@ impl TreePlaces {
         })
     }
 
+    /// The same tree with other places: those of the path codes `codes`, numbered in their order.
+    pub(crate) fn with_codes(&self, codes: Vec<u64>) -> TreePlaces {
+        let order = (0..codes.len() as u32).collect();
+        TreePlaces { order, codes, distance_of: self.distance_of, shifts: self.shifts.clone() }
+    }
+
     /// The same tree with some of its places only, `keep` by place.
     pub(crate) fn restricted(&self, keep: &[bool]) -> TreePlaces {
         let kept = |&k: &usize| keep[self.order[k] as usize];
@@ -103,14 +110,32 @@ impl TreePlaces {
     /// The ends of the groups that `lo..hi` falls into at level `level` of [`Self::shifts`].
     pub(crate) fn children(&self, lo: usize, hi: usize, level: usize) -> Vec<usize> {
         let shift = self.shifts[level];
-        let mut ends = Vec::new();
-        for k in lo + 1..hi {
-            if self.codes[k] >> shift != self.codes[k - 1] >> shift {
-                ends.push(k);
-            }
+        let parts = |&k: &usize| self.codes[k] >> shift != self.codes[k - 1] >> shift;
+        (lo + 1..hi).filter(parts).chain([hi]).collect()
+    }
+
+    /// As [`Self::children`], as ranges.
+    pub(crate) fn groups(&self, range: Range<usize>, level: usize) -> Vec<Range<usize>> {
+        let mut start = range.start;
+        let ends = self.children(range.start, range.end, level).into_iter();
+        ends.map(|end| std::mem::replace(&mut start, end)..end).collect()
+    }
+
+    /// Whether two groups just below `shift` are equal in size and in how they branch.
+    pub(crate) fn alike(&self, a: &Range<usize>, b: &Range<usize>, shift: u32) -> bool {
+        let mask = (1u64 << shift) - 1;
+        let below = |range: &Range<usize>| self.codes[range.clone()].iter().map(move |c| c & mask);
+        a.len() == b.len() && below(a).eq(below(b))
+    }
+
+    /// The index of every place in the sorted order, by place; 0 for places that are not in this tree.
+    /// `places` is the number of the problem's places.
+    pub(crate) fn index_of(&self, places: usize) -> Vec<u32> {
+        let mut index_of = vec![0u32; places];
+        for (k, &place) in self.order.iter().enumerate() {
+            index_of[place as usize] = k as u32;
         }
-        ends.push(hi);
-        ends
+        index_of
     }
 }
 

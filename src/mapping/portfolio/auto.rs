@@ -1,4 +1,4 @@
-//! The portfolio itself.
+//! The mapper `auto`: makes candidates, refines the best, and answers with the best of all.
 
 use super::candidate::Candidate;
 use super::generators::candidates;
@@ -59,34 +59,23 @@ impl Mapper for Auto {
 fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     let problem = prepared.problem;
     let (candidates, effort) = candidates(prepared, budget);
+    // On a large tree the only candidate has nothing to be compared with.
+    let compared = candidates.len() > 1 || prepared.tree.is_none();
+    let alone = candidates.len() == 1;
     let mut list: Vec<(i128, Candidate)> = candidates
         .into_iter()
         .map(|mut candidate| {
             prepared.honour_fixed(&mut candidate.place_of);
-            (0, candidate)
+            (if compared { prepared.cost(&candidate.place_of) } else { 0 }, candidate)
         })
         .collect();
-    // On a large tree the only candidate has nothing to be compared with.
-    if list.len() > 1 || prepared.tree.is_none() {
-        list.iter_mut().for_each(|(cost, c)| *cost = prepared.cost(&c.place_of));
-    }
-    let alone = list.len() == 1;
     list.sort_by_key(|(cost, _)| *cost);
-    // A placement by the stencil alone that comes first does not take the place of those that local
-    // search improves more: they are refined as well.
-    let ahead = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
-    let first = ahead.then(|| list.remove(0));
-    if first.is_none() {
-        list.retain(|(_, candidate)| !candidate.by_stencil);
-    }
-    let lowest = list.first().map_or(0, |(cost, _)| *cost);
-    // Those that local search could still turn round.
-    list.retain(|(cost, _)| *cost <= lowest + lowest / 50);
-    list.truncate(effort.polished);
-    if let Some(first) = first {
-        list.retain(|(cost, _)| *cost <= first.0 + first.0 / 8);
-        list.insert(0, first);
-    }
+    // The best is refined. Local search improves a placement by the stencil alone less than others:
+    // where such a placement is the best, the next one is refined too, unless it is much worse.
+    let by_stencil = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
+    list.truncate(if by_stencil { 2 } else { 1 });
+    let most = list.first().map_or(0, |(cost, _)| cost + cost / 8);
+    list.retain(|(cost, _)| *cost <= most);
     let polished = list.into_iter().map(|(cost, candidate)| {
         if prepared.tree.is_none() && cost == prepared.least() {
             return (cost, candidate);
@@ -100,7 +89,7 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     Some(Outcome::by(budget.threads(), problem, place_of).with("chosen", best.name))
 }
 
-/// The best of the given order, the hop-bytes answer and what the objective's own search makes.
+/// The best of the given order, the answer in hops, and the answers of the objective's own search.
 fn best_for_objective(
     prepared: &Prepared<'_, '_>,
     given: Outcome,
@@ -121,11 +110,10 @@ fn best_for_objective(
         }
         Objective::Mc | Objective::Mmc | Objective::Time => {
             let place_of = by_hops.place_of_task.clone();
-            if let Some(place_of) = lower_links(prepared, place_of, budget) {
-                list.push(
-                    Outcome::new(problem, place_of).with("chosen", "most loaded link lowered"),
-                );
-            }
+            let lowered = lower_links(prepared, place_of, budget);
+            list.extend(lowered.map(|place_of| {
+                Outcome::new(problem, place_of).with("chosen", "most loaded link lowered")
+            }));
             let umpa = match problem.objective() {
                 Objective::Mmc => papers::MAXIMUM_MESSAGE_CONGESTION,
                 _ => papers::MAXIMUM_CONGESTION,
@@ -138,22 +126,13 @@ fn best_for_objective(
             }
         }
         Objective::TotalHops => {
-            // Hop-bytes count light pairs less, and may still be the better start.
+            // The answer for hop-bytes may still be better in total hops.
             let weighed = problem.with_objective(Objective::HopBytes);
-            if let Some(outcome) = self::by_hops(&Prepared::new(&weighed), budget) {
-                list.push(outcome);
-            }
+            list.extend(self::by_hops(&Prepared::new(&weighed), budget));
         }
         Objective::HopBytes | Objective::SumCom => {}
     }
-    let mut best = given;
-    let mut lowest = value(problem, &best.slot_of_task);
-    for outcome in std::iter::once(by_hops).chain(list) {
-        let cost = value(problem, &outcome.slot_of_task);
-        if cost.is_some_and(|c| lowest.is_none_or(|l| c < l)) {
-            lowest = cost;
-            best = outcome;
-        }
-    }
-    best
+    let valued = |o: Outcome| (value(problem, &o.slot_of_task).unwrap_or(f64::INFINITY), o);
+    let others = std::iter::once(by_hops).chain(list).map(valued);
+    others.fold(valued(given), |best, other| if other.0 < best.0 { other } else { best }).1
 }

@@ -1,12 +1,12 @@
 //! A candidate of the portfolio.
 
-/// One first answer.
+/// A mapping before local search.
 pub(super) struct Candidate {
-    /// Who made it.
+    /// The generator or the decomposition that made it.
     pub(super) name: &'static str,
-    /// By vertex.
+    /// The place of every vertex.
     pub(super) place_of: Vec<u32>,
-    /// Made from the stencil alone.
+    /// It was made from the stencil alone.
     pub(super) by_stencil: bool,
 }
 

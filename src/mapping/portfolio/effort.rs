@@ -11,41 +11,37 @@ pub(crate) struct Effort {
     pub(crate) anneal_steps: u64,
     /// Deltas that greedy swapping may compute.
     pub(crate) swap_evaluations: u64,
-    /// Candidates that are refined.
-    pub(crate) polished: usize,
     /// Proposals of the search for less congestion.
     pub(crate) congestion_steps: u64,
 }
 
 impl Effort {
-    /// More annealing for regular patterns that are no grids: single moves rarely lead off their
-    /// plateaus of equal cuts, and they are small next to what the presets allow.
+    /// More annealing, for regular patterns that are no grids: many of their mappings have the same cut,
+    /// and single moves rarely lead from these to a better one.
     pub(crate) fn for_regular(self) -> Self {
         Effort { anneal_steps: 16 * self.anneal_steps, ..self }
     }
 
-    /// `tree`: the topology is one; others have fewer ways to be exact and get more annealing.
+    /// `tree`: the topology is a tree. Other topologies get more annealing, because fewer exact methods
+    /// work on them.
     pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
         let n = tasks as u64;
         let bisect = BisectEffort::new;
         match preset {
-            Preset::Fast => {
-                Effort {
-                    bisect: BisectEffort {
-                        // Fewer levels pay where every level is a walk through memory.
-                        members: if n > 65_536 { 6 } else { 3 },
-                        starts: if n > 8192 { 8 } else { 1 },
-                        share: if n > 65_536 { 32 } else { 4 },
-                        hurried: n > 400_000,
-                        ..bisect(1, 2, 2, 0)
-                    },
-                    anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
-                    // Where large problems need more than this, most of it finds nothing.
-                    swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
-                    polished: 1,
-                    congestion_steps: 50 * n,
-                }
-            }
+            Preset::Fast => Effort {
+                bisect: BisectEffort {
+                    // Fewer levels pay where every level is a walk through memory.
+                    members: if n > 65_536 { 6 } else { 3 },
+                    starts: if n > 8192 { 8 } else { 1 },
+                    share: if n > 65_536 { 32 } else { 4 },
+                    hurried: n > 400_000,
+                    ..bisect(1, 2, 2, 0)
+                },
+                anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
+                // On large problems, most evaluations beyond this number find nothing.
+                swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
+                congestion_steps: 50 * n,
+            },
             Preset::Default => Effort {
                 bisect: match n {
                     0..=8192 => bisect(3, 4, 4, 3),
@@ -63,14 +59,12 @@ impl Effort {
                     _ => 0,
                 },
                 swap_evaluations: 1000 * n,
-                polished: 1,
                 congestion_steps: 200 * n.min(65_536),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
                 anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
-                polished: 1,
                 congestion_steps: 2000 * n.min(65_536),
             },
         }

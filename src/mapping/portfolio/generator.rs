@@ -1,4 +1,4 @@
-//! What makes candidates.
+//! The sources of the portfolio's candidates.
 
 use super::Effort;
 use super::candidate::Candidate;
@@ -6,17 +6,15 @@ use crate::mapping::Budget;
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, detect};
 
-/// A source of candidates. [`super::generators::GivenOrder`] is the template for a new one.
-pub(super) trait Generator: Sync {
+/// A source of candidates. [`super::generators::GIVEN_ORDER`] is the template for a new one.
+pub(super) struct Generator {
     /// Name in messages and tests.
-    fn name(&self) -> &'static str;
-
-    /// Whether it is asked, given what others have offered so far.
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool;
-
-    /// First answers: a place for every vertex. None where the problem does not have the shape it
-    /// works on. May change the effort that is spent on all candidates afterwards.
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate>;
+    pub(super) name: &'static str,
+    /// Whether it is asked, given the candidates that are there so far.
+    pub(super) applies: fn(&Offers<'_, '_, '_>) -> bool,
+    /// Makes a candidate, to which it gives the name. `None` where the problem does not have the shape
+    /// that it works on. It may change the effort that is spent on all candidates afterwards.
+    pub(super) candidate: fn(&'static str, &mut Offers<'_, '_, '_>) -> Option<Candidate>,
 }
 
 /// A problem with the candidates that are there so far.
@@ -27,8 +25,8 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) detected: Option<GridShape>,
     pub(super) effort: Effort,
     pub(super) list: Vec<Candidate>,
-    /// Candidates made from the stencil alone: they stand behind all others.
-    pub(super) by_stencil: Vec<Candidate>,
+    /// The candidate made from the stencil alone; it stands behind all others.
+    pub(super) by_stencil: Option<Candidate>,
 }
 
 impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
@@ -40,23 +38,22 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             detected: detect(&prepared.graph),
             effort: Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some()),
             list: Vec::new(),
-            by_stencil: Vec::new(),
+            by_stencil: None,
         }
     }
 
     /// Asks the generators that apply, one after the other.
-    pub(super) fn ask(&mut self, generators: &[&dyn Generator]) {
+    pub(super) fn ask(&mut self, generators: &[Generator]) {
         for generator in generators {
-            if !generator.applies(self) {
+            if !(generator.applies)(self) {
                 continue;
             }
-            for candidate in generator.candidates(self) {
-                #[cfg(test)]
-                trace::note(generator.name());
-                match candidate.by_stencil {
-                    true => self.by_stencil.push(candidate),
-                    false => self.list.push(candidate),
-                }
+            let Some(candidate) = (generator.candidate)(generator.name, self) else { continue };
+            #[cfg(test)]
+            trace::note(generator.name);
+            match candidate.by_stencil {
+                true => self.by_stencil = Some(candidate),
+                false => self.list.push(candidate),
             }
         }
     }
@@ -69,14 +66,14 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
 
     /// True if a placement by the stencil alone is better than all other candidates.
     pub(super) fn are_beaten_by_stencil(&self) -> bool {
-        self.by_stencil.first().is_some_and(|by_stencil| {
+        self.by_stencil.as_ref().is_some_and(|by_stencil| {
             let cost = self.prepared.cost(&by_stencil.place_of);
             self.list.iter().all(|c| self.prepared.cost(&c.place_of) > cost)
         })
     }
 }
 
-/// Which generators have offered something on this thread: the proof that tests reach all of them.
+/// Which generators have made a candidate on this thread. Tests prove with it that they reach all of them.
 #[cfg(test)]
 pub(crate) mod trace {
     use std::cell::RefCell;
@@ -90,7 +87,7 @@ pub(crate) mod trace {
         SEEN.with_borrow_mut(|seen| seen.insert(name));
     }
 
-    /// Those noted since the last call.
+    /// The names noted since the last call.
     pub(crate) fn take() -> BTreeSet<&'static str> {
         SEEN.take()
     }

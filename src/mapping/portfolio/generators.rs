@@ -11,14 +11,14 @@ use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::{Budget, Preset, papers, stencil};
 
 /// Placements by the shape of the tasks, which may be perfect.
-const BY_SHAPE: [&dyn Generator; 2] = [&GridInBoxes, &GridOnGrid];
+const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
 
 /// Placements by the stencil alone.
-const BY_STENCIL: [&dyn Generator; 1] = [&Stencil];
+const BY_STENCIL: [Generator; 1] = [STENCIL];
 
 /// All others, which search.
-const BY_SEARCH: [&dyn Generator; 5] =
-    [&GridWithGaps, &BlocksByCycles, &Multisection, &DualBisection, &GivenOrder];
+const BY_SEARCH: [Generator; 5] =
+    [GRID_WITH_GAPS, BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
 
 /// The candidates for a problem, and the effort to spend on them.
 pub(super) fn candidates(prepared: &Prepared<'_, '_>, budget: &Budget) -> (Vec<Candidate>, Effort) {
@@ -28,193 +28,113 @@ pub(super) fn candidates(prepared: &Prepared<'_, '_>, budget: &Budget) -> (Vec<C
         return (offers.list, offers.effort);
     }
     offers.ask(&BY_STENCIL);
-    // Boxes that other placements beat are not what a search would find.
+    // Where the placement by the stencil beats the boxes, a search may beat them too.
     let fast = prepared.graph.len() > 4096 || prepared.problem.preset() == Preset::Fast;
     if !offers.list.is_empty() && fast && !offers.are_beaten_by_stencil() {
         return (offers.list, offers.effort);
     }
     offers.ask(&BY_SEARCH);
-    offers.list.append(&mut offers.by_stencil);
+    offers.list.extend(offers.by_stencil);
     (offers.list, offers.effort)
 }
 
 /// A grid of tasks cut into boxes for the groups of a tree.
-struct GridInBoxes;
-
-impl Generator for GridInBoxes {
-    fn name(&self) -> &'static str {
-        "grid in boxes"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
-        offers.detected.is_some() && offers.prepared.tree.is_some()
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
+const GRID_IN_BOXES: Generator = Generator {
+    name: "grid in boxes",
+    applies: |offers| offers.detected.is_some() && offers.prepared.tree.is_some(),
+    candidate: |name, offers| {
         let prepared = offers.prepared;
-        let place = || {
-            let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-            let mut sorted = place_on_tree(&prepared.graph, shape, tree)?;
-            align_tree(prepared, tree, &mut sorted);
-            Some(sorted.iter().map(|&k| tree.order[k as usize]).collect())
-        };
-        place().map(|place_of| Candidate::new(self.name(), place_of)).into_iter().collect()
-    }
-}
+        let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
+        let mut sorted = place_on_tree(&prepared.graph, shape, tree)?;
+        align_tree(prepared, tree, &mut sorted);
+        Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
+    },
+};
 
 /// A grid of tasks on a machine that is a grid, neighbours on neighbours.
-struct GridOnGrid;
-
-impl Generator for GridOnGrid {
-    fn name(&self) -> &'static str {
-        "grid on grid"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
+const GRID_ON_GRID: Generator = Generator {
+    name: "grid on grid",
+    applies: |offers| {
         let full = offers.prepared.problem.places().len() == offers.prepared.graph.len();
         offers.detected.is_some() && full
-    }
+    },
+    candidate: |name, offers| {
+        let place_of = on_grid(offers.prepared, offers.detected.as_ref()?)?;
+        Some(Candidate::new(name, place_of))
+    },
+};
 
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
-        let shape = offers.detected.as_ref();
-        let place_of = shape.and_then(|shape| on_grid(offers.prepared, shape));
-        place_of.map(|place_of| Candidate::new(self.name(), place_of)).into_iter().collect()
-    }
-}
-
-/// The best placement that knows the stencil only.
-struct Stencil;
-
-impl Generator for Stencil {
-    fn name(&self) -> &'static str {
-        "stencil"
-    }
-
-    fn applies(&self, _offers: &Offers<'_, '_, '_>) -> bool {
-        true
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
+/// The best placement that knows the stencil only. It has the name of its decomposition.
+const STENCIL: Generator = Generator {
+    name: "stencil",
+    applies: |_| true,
+    candidate: |_, offers| {
         let boxes = !offers.list.is_empty();
         let best = stencil::best(offers.prepared, offers.detected.as_ref(), boxes, offers.budget);
-        let candidate = |(name, place_of)| Candidate { name, place_of, by_stencil: true };
-        best.map(candidate).into_iter().collect()
-    }
-}
+        best.map(|(name, place_of)| Candidate { name, place_of, by_stencil: true })
+    },
+};
 
 /// A grid of tasks on an allocation with gaps: the grid keeps its order along every dimension.
-struct GridWithGaps;
-
-impl Generator for GridWithGaps {
-    fn name(&self) -> &'static str {
-        "geom, refined"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
+const GRID_WITH_GAPS: Generator = Generator {
+    name: "geom, refined",
+    applies: |offers| {
         let on_grid = || offers.prepared.problem.grid().is_some();
         offers.detected.is_some() && offers.list.is_empty() && on_grid()
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
+    },
+    candidate: |name, offers| {
         let prepared = offers.prepared;
-        let outcome = papers::GEOM.map(prepared.problem, &mut offers.budget.clone());
-        let place_of = outcome.map(|outcome| prepared.by_vertex(outcome.place_of_task));
-        place_of.map(|place_of| Candidate::new(self.name(), place_of)).into_iter().collect()
-    }
-}
+        let outcome = papers::GEOM.map(prepared.problem, &mut offers.budget.clone()).ok()?;
+        Some(Candidate::new(name, prepared.by_vertex(outcome.place_of_task)))
+    },
+};
 
 /// A regular pattern that is no grid, split along its blocks.
-struct BlocksByCycles;
-
-impl Generator for BlocksByCycles {
-    fn name(&self) -> &'static str {
-        "blocks by cycles"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
-        offers.list.is_empty() && is_regular(&offers.prepared.graph)
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
+const BLOCKS_BY_CYCLES: Generator = Generator {
+    name: "blocks by cycles",
+    applies: |offers| offers.list.is_empty() && is_regular(&offers.prepared.graph),
+    candidate: |name, offers| {
         if let Some(graph) = by_cycles(&offers.prepared.graph) {
-            return vec![Candidate::new(self.name(), split(offers, &graph, 0))];
+            return Some(Candidate::new(name, split(offers, &graph)));
         }
-        // Without blocks, one start on a tree is as good as several.
+        // On a tree, a pattern without blocks gets more annealing instead.
         if offers.prepared.tree.is_some() {
             offers.effort = offers.effort.for_regular();
         }
-        Vec::new()
-    }
-}
+        None
+    },
+};
 
 /// The tasks split among the groups of a tree, from the root down.
-struct Multisection;
-
-impl Generator for Multisection {
-    fn name(&self) -> &'static str {
-        "multisection"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
-        offers.prepared.tree.is_some()
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
-        starts(self.name(), offers)
-    }
-}
+const MULTISECTION: Generator = Generator {
+    name: "multisection",
+    applies: |offers| offers.prepared.tree.is_some(),
+    candidate: |name, offers| Some(Candidate::new(name, split(offers, &offers.prepared.graph))),
+};
 
 /// The tasks and a machine that is no tree, halved together.
-struct DualBisection;
+const DUAL_BISECTION: Generator = Generator {
+    name: "dual recursive bisection",
+    applies: |offers| offers.prepared.tree.is_none(),
+    candidate: MULTISECTION.candidate,
+};
 
-impl Generator for DualBisection {
-    fn name(&self) -> &'static str {
-        "dual recursive bisection"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
-        offers.prepared.tree.is_none()
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
-        starts(self.name(), offers)
-    }
-}
-
-/// The order of the launcher, where nothing else is offered.
-pub(super) struct GivenOrder;
-
-impl Generator for GivenOrder {
-    fn name(&self) -> &'static str {
-        "given order, refined"
-    }
-
-    fn applies(&self, offers: &Offers<'_, '_, '_>) -> bool {
-        offers.list.is_empty()
-    }
-
-    fn candidates(&self, offers: &mut Offers<'_, '_, '_>) -> Vec<Candidate> {
+/// The order of the launcher, where no other generator has offered a candidate.
+pub(super) const GIVEN_ORDER: Generator = Generator {
+    name: "given order, refined",
+    applies: |offers| offers.list.is_empty(),
+    candidate: |name, offers| {
         let prepared = offers.prepared;
         let place_of = prepared.by_vertex(prepared.problem.identity_places());
-        vec![Candidate::new(self.name(), place_of)]
-    }
-}
+        Some(Candidate::new(name, place_of))
+    },
+};
 
-/// As many splittings of the whole graph as candidates are refined.
-fn starts(name: &'static str, offers: &Offers<'_, '_, '_>) -> Vec<Candidate> {
-    let starts = offers.effort.polished.max(1) as u64;
-    let graph = &offers.prepared.graph;
-    (0..starts).map(|start| Candidate::new(name, split(offers, graph, start))).collect()
-}
-
-/// The place of every vertex by recursive splitting of `graph`; `start` numbers the random streams.
-fn split(offers: &Offers<'_, '_, '_>, graph: &Csr, start: u64) -> Vec<u32> {
+/// The place of every vertex by recursive splitting of `graph`.
+fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
     let prepared = offers.prepared;
     let mut bisector = Bisector::new(offers.effort.bisect, offers.budget);
-    let rng = &match start {
-        0 => prepared.rng.clone(),
-        _ => prepared.rng.fork(0x57a7 + start),
-    };
+    let rng = &prepared.rng;
     if let Some(tree) = &prepared.tree {
         let mut sorted = multisect(graph, tree, &mut bisector, rng);
         align_tree(prepared, tree, &mut sorted);
@@ -234,7 +154,7 @@ fn split(offers: &Offers<'_, '_, '_>, graph: &Csr, start: u64) -> Vec<u32> {
 #[cfg(test)]
 pub(crate) fn names() -> Vec<&'static str> {
     let all = BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_SEARCH);
-    all.map(|generator| generator.name()).collect()
+    all.map(|generator| generator.name).collect()
 }
 
 #[cfg(test)]
@@ -272,11 +192,11 @@ mod tests {
             let budget = Budget::unlimited();
             for generator in BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_SEARCH) {
                 let mut offers = Offers::new(&prepared, &budget);
-                if !generator.applies(&offers) {
+                if !(generator.applies)(&offers) {
                     continue;
                 }
-                for mut candidate in generator.candidates(&mut offers) {
-                    asked.insert(generator.name());
+                if let Some(mut candidate) = (generator.candidate)(generator.name, &mut offers) {
+                    asked.insert(generator.name);
                     assert!(is_injective(&candidate.place_of, problem.places().len()), "{text}");
                     prepared.honour_fixed(&mut candidate.place_of);
                     assert_eq!(prepared.by_task(candidate.place_of)[1], 0, "{text}");

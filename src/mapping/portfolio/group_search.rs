@@ -1,8 +1,8 @@
 //! Local search inside the groups of a tree, group by group.
 //!
-//! A task that stays in its group keeps its distance to everything outside, so the groups are
-//! problems of their own: they can be searched by several threads with the same result, and each
-//! fits into the cache. What crosses groups is left to a search over all.
+//! A task that stays in its group keeps its distance to all tasks outside, so each group is a problem of
+//! its own. Several threads can search the groups with the same result, and each group fits into the
+//! cache. A search over all groups follows, for swaps between groups.
 
 use crate::mapping::Budget;
 use crate::mapping::engine::{EMPTY, Placement, Prepared, TreeDistance, TreePlaces};
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Problems from this size on are searched in groups.
 pub(super) const FROM: usize = 65_536;
 
-/// At least so many groups.
+/// The least number of groups that is searched group by group.
 const GROUPS: usize = 8;
 
-/// Searches all groups of the first level that has enough of them; `place_of` by vertex. Returns
-/// which vertices have edges that leave their group: those that a search over all has to look at.
+/// Searches all groups of the first level that has enough of them; `place_of` is by vertex. Returns
+/// which vertices have edges that leave their group: a search over all groups has to look at these.
 pub(super) fn swap_in_groups(
     prepared: &Prepared<'_, '_>,
     all: &TreePlaces,
@@ -26,40 +26,28 @@ pub(super) fn swap_in_groups(
     budget: &Budget,
 ) -> Option<Vec<bool>> {
     let places = all.order.len();
-    let ends = (0..all.shifts.len())
-        .map(|level| groups(all, level))
-        .find(|ends| ends.len() >= GROUPS)
-        .filter(|ends| ends.len() * 64 <= places)?;
+    let groups = (0..all.shifts.len())
+        .map(|level| all.groups(0..places, level))
+        .find(|groups| groups.len() >= GROUPS)
+        .filter(|groups| groups.len() * 64 <= places)?;
     let placement = Placement::new(place_of.to_vec(), places);
     let graph = &prepared.graph;
-    let starts: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).collect();
     let next = AtomicUsize::new(0);
     let answers: Mutex<Vec<(Vec<u32>, Vec<u32>)>> = Mutex::new(Vec::new());
     let work = || {
         let mut local = vec![u32::MAX; graph.len()];
         loop {
-            let g = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(&lo), Some(&hi)) = (starts.get(g), starts.get(g + 1)) else { return };
-            let inner = TreePlaces {
-                order: (0..(hi - lo) as u32).collect(),
-                codes: all.codes[lo..hi].to_vec(),
-                distance_of: all.distance_of,
-                shifts: all.shifts.clone(),
-            };
-            let (mut members, mut at) = (Vec::new(), Vec::new());
-            for (k, &place) in all.order[lo..hi].iter().enumerate() {
-                let task = placement.task_at[place as usize];
-                if task != EMPTY {
-                    members.push(task);
-                    at.push(k as u32);
-                }
-            }
+            let group = groups.get(next.fetch_add(1, Ordering::Relaxed));
+            let Some(group) = group.cloned() else { return };
+            let inner = all.with_codes(all.codes[group.clone()].to_vec());
+            let places = &all.order[group];
+            let vertices =
+                places.iter().map(|&place| placement.task_at[place as usize]).zip(0u32..);
+            let (members, at): (Vec<u32>, Vec<u32>) = vertices.filter(|&(v, _)| v != EMPTY).unzip();
             let sub = graph.subgraph(&members, &mut local);
-            let pinned: Vec<bool> = match prepared.pinned.is_empty() {
-                true => Vec::new(),
-                false => members.iter().map(|&t| prepared.pinned[t as usize]).collect(),
-            };
-            let mut inside = Placement::new(at, hi - lo);
+            let is_pinned = |&v: &u32| prepared.pinned.get(v as usize).copied().unwrap_or(false);
+            let pinned: Vec<bool> = members.iter().map(is_pinned).collect();
+            let mut inside = Placement::new(at, places.len());
             let space = SearchSpace {
                 graph: &sub,
                 distance: &TreeDistance::new(&inner),
@@ -69,32 +57,25 @@ pub(super) fn swap_in_groups(
             };
             let share = evaluations * members.len() as u64 / graph.len().max(1) as u64;
             SwapSearch::new(share).refine(&space, &mut inside);
-            let at = inside.place_of.iter().map(|&k| all.order[lo + k as usize]).collect();
+            let at = inside.place_of.iter().map(|&k| places[k as usize]).collect();
             if let Ok(mut answers) = answers.lock() {
                 answers.push((members, at));
             }
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..budget.threads().min(starts.len()) {
+        for _ in 1..budget.threads().min(groups.len()) {
             scope.spawn(work);
         }
         work();
     });
     for (members, at) in answers.into_inner().unwrap_or_default() {
-        for (task, place) in members.into_iter().zip(at) {
-            place_of[task as usize] = place;
-        }
+        members.into_iter().zip(at).for_each(|(v, place)| place_of[v as usize] = place);
     }
     let mut group_of = vec![0u32; places];
-    for (g, range) in starts.windows(2).enumerate() {
-        all.order[range[0]..range[1]].iter().for_each(|&p| group_of[p as usize] = g as u32);
+    for (g, range) in groups.into_iter().enumerate() {
+        all.order[range].iter().for_each(|&p| group_of[p as usize] = g as u32);
     }
     let group = |v: usize| group_of[place_of[v] as usize];
     Some((0..graph.len()).map(|v| graph.arcs(v).any(|(t, _)| group(t) != group(v))).collect())
-}
-
-/// Ends of all groups of a level.
-fn groups(all: &TreePlaces, level: usize) -> Vec<usize> {
-    all.children(0, all.order.len(), level)
 }

@@ -1,18 +1,17 @@
-//! Objectives other than hop-bytes: the same candidates, other judges, and a search of their own.
+//! The local searches for objectives other than hop-bytes.
 //!
-//! Hop-bytes answers are good starts for all of them. The largest pair cost is then lowered pair by
-//! pair, the most loaded link by a search over all links near the maximum.
+//! They start from the answer for hop-bytes, which is good for all objectives. One search lowers the
+//! largest cost of a pair, pair by pair. The other lowers the load of all links near the maximum.
 
 use super::Effort;
 use crate::mapping::engine::{Csr, Placement, Prepared, with_distance};
-use crate::mapping::evaluation::both_ways;
+use crate::mapping::evaluation::directed;
 use crate::mapping::refinement::{
-    LargestPair, LinkSearch, Links, ListNear, Nearness, NoRefinement, Refiner, SearchSpace,
-    TreeNear, near_of,
+    LargestPair, LinkSearch, Links, ListNear, Nearness, Refiner, SearchSpace, TreeNear, near_of,
 };
 use crate::mapping::{Budget, Objective};
 
-/// Lowers the load of the most loaded link; `None` without links. By task.
+/// Lowers the load of the most loaded link; `None` without links. Mappings are by task.
 pub(super) fn lower_links(
     prepared: &Prepared<'_, '_>,
     place_of: Vec<u32>,
@@ -20,16 +19,9 @@ pub(super) fn lower_links(
 ) -> Option<Vec<u32>> {
     let problem = prepared.problem;
     let network = problem.topology().network()?;
-    let both;
-    let matrix = match problem.traffic() {
-        Some(matrix) => matrix,
-        None => {
-            both = both_ways(problem.graph());
-            &both
-        }
-    };
+    let matrix = directed(problem.graph(), problem.traffic());
     let by_volume = problem.objective() != Objective::Mmc;
-    let links = Links::new(matrix, network, problem.places(), by_volume);
+    let links = Links::new(&matrix, network, problem.places(), by_volume);
     let n = problem.tasks();
     let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
     let steps = Effort::new(problem.preset(), n, prepared.tree.is_some()).congestion_steps;
@@ -41,16 +33,19 @@ pub(super) fn lower_links(
     })
 }
 
-/// Lowers the largest cost of a pair by swaps, as long as that works.
+/// Lowers the largest cost of a pair by swaps, as long as that works. Mappings are by vertex.
 pub(super) fn lower_largest(
     prepared: &Prepared<'_, '_>,
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Vec<u32> {
-    let places = prepared.problem.places();
-    let mut placement = Placement::new(place_of, places.len());
-    let graph = one_way(prepared);
-    let (graph, pinned) = (&graph, &prepared.pinned[..]);
+    let places = prepared.problem.places().len();
+    // The lists of near places are too dear on larger machines: the start stays.
+    if prepared.all.is_none() && places > 4096 {
+        return place_of;
+    }
+    let mut placement = Placement::new(place_of, places);
+    let (graph, pinned) = (&one_way(prepared), &prepared.pinned[..]);
     with_distance!(&prepared.lookup, distance => match &prepared.all {
         Some(tree) => {
             let near = &TreeNear::new(tree);
@@ -58,20 +53,15 @@ pub(super) fn lower_largest(
             LargestPair.refine(&space, &mut placement)
         }
         None => {
-            // The lists of near places are too dear on larger machines: the start stays.
-            let scanned = if places.len() <= 4096 { places.len() } else { 0 };
-            let near = &ListNear::scan(distance, scanned, 32);
+            let near = &ListNear::scan(distance, places, 32);
             let space = SearchSpace { graph, distance, near, pinned, budget };
-            match scanned {
-                0 => NoRefinement.refine(&space, &mut placement),
-                _ => LargestPair.refine(&space, &mut placement),
-            }
+            LargestPair.refine(&space, &mut placement)
         }
     });
     placement.place_of
 }
 
-/// The graph with the heavier direction of every edge as its weight, where the traffic tells.
+/// The graph with the heavier direction of every edge as its weight, where the traffic is known.
 fn one_way(prepared: &Prepared<'_, '_>) -> Csr {
     let mut graph = prepared.graph.clone();
     if let Some(traffic) = prepared.problem.traffic() {

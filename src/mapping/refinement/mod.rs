@@ -20,5 +20,5 @@ pub(crate) use fm_limits::FmLimits;
 pub(crate) use largest_pair::LargestPair;
 pub(crate) use near::{ListNear, Near, TreeNear};
 pub(crate) use nearness::{Nearness, near_of, with_near};
-pub(crate) use refiner::{NoRefinement, Refiner, SearchSpace};
+pub(crate) use refiner::{Refiner, SearchSpace};
 pub(crate) use swap::SwapSearch;

@@ -1,7 +1,7 @@
 //! What improves a placement, step by step.
 //!
-//! A local search reads a [`SearchSpace`] and changes a placement. [`NoRefinement`] is the template
-//! for a new one; the tests below run over all of them.
+//! A local search reads a [`SearchSpace`] and changes a placement. [`super::LargestPair`] is
+//! the template for a new one; the tests below run over all of them.
 
 use super::near::Near;
 use crate::mapping::Budget;
@@ -32,15 +32,6 @@ pub(crate) trait Refiner<D: Distance, N: Near> {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128;
 }
 
-/// Leaves the placement as it is.
-pub(crate) struct NoRefinement;
-
-impl<D: Distance, N: Near> Refiner<D, N> for NoRefinement {
-    fn refine(&mut self, _space: &SearchSpace<'_, D, N>, _placement: &mut Placement) -> i128 {
-        0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,7 +53,6 @@ mod tests {
     fn all(seed: u64) -> Vec<(Box<dyn Refiner<Row, ListNear>>, bool)> {
         let schedule = Annealing { steps: 4000, hot: 0.2, cold: 0.02, rng: seeded(seed) };
         vec![
-            (Box::new(NoRefinement), true),
             (Box::new(SwapSearch::new(10_000)), true),
             (Box::new(schedule), false),
             (Box::new(LargestPair), false),

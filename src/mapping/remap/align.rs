@@ -15,27 +15,20 @@ pub(super) fn to_previous(
 ) -> Vec<u32> {
     let Some(tree) = &prepared.all else { return place_of };
     let n = tree.order.len();
-    let mut index_of = vec![0u32; n];
-    for (k, &place) in tree.order.iter().enumerate() {
-        index_of[place as usize] = k as u32;
-    }
-    let mut turn = Turn {
+    let index_of = tree.index_of(n);
+    let home = |&place: &u32| index_of.get(place as usize).copied().unwrap_or(NONE);
+    let is_fixed = |task| prepared.problem.fixed_place(task).is_some();
+    let mut exchange = Exchange {
         tree,
-        home: seats
-            .first_place
-            .iter()
-            .map(|&p| if p == NONE { NONE } else { index_of[p as usize] })
-            .collect(),
+        home: seats.first_place.iter().map(home).collect(),
         task_at: vec![NONE; n],
-        pinned: (0..place_of.len())
-            .map(|task| prepared.problem.fixed_place(task).is_some())
-            .collect(),
+        pinned: (0..place_of.len()).map(is_fixed).collect(),
     };
     for (task, &place) in place_of.iter().enumerate() {
-        turn.task_at[index_of[place as usize] as usize] = task as u32;
+        exchange.task_at[index_of[place as usize] as usize] = task as u32;
     }
-    turn.deal(0..n, 0);
-    for (k, &task) in turn.task_at.iter().enumerate() {
+    exchange.deal(0..n, 0);
+    for (k, &task) in exchange.task_at.iter().enumerate() {
         if let Some(place) = place_of.get_mut(task as usize) {
             *place = tree.order[k];
         }
@@ -43,7 +36,7 @@ pub(super) fn to_previous(
     place_of
 }
 
-struct Turn<'a> {
+struct Exchange<'a> {
     tree: &'a TreePlaces,
     /// By task: index of its previous place, or [`NONE`].
     home: Vec<u32>,
@@ -52,18 +45,12 @@ struct Turn<'a> {
     pinned: Vec<bool>,
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     fn deal(&mut self, group: Range<usize>, level: usize) {
         if level == self.tree.shifts.len() || group.len() <= 1 {
             return;
         }
-        let mut start = group.start;
-        let children: Vec<Range<usize>> = self
-            .tree
-            .children(group.start, group.end, level)
-            .into_iter()
-            .map(|end| std::mem::replace(&mut start, end)..end)
-            .collect();
+        let children = self.tree.groups(group.clone(), level);
         let child_of = |k: u32| {
             let after = children.partition_point(|c| c.start <= k as usize);
             children.get(after.wrapping_sub(1)).filter(|c| c.contains(&(k as usize)))?;
@@ -74,10 +61,7 @@ impl Turn<'_> {
         let mut overlaps: Vec<(u32, usize, usize)> = Vec::new();
         for (a, child) in children.iter().enumerate() {
             let mut from = std::collections::BTreeMap::new();
-            for &task in &self.task_at[child.clone()] {
-                if task == NONE {
-                    continue;
-                }
+            for &task in self.task_at[child.clone()].iter().filter(|&&task| task != NONE) {
                 if self.pinned[task as usize] {
                     target[a] = Some(a);
                     taken[a] = true;
@@ -89,11 +73,8 @@ impl Turn<'_> {
             overlaps.extend(from.into_iter().map(|(b, count)| (count, a, b)));
         }
         overlaps.sort_by_key(|&(count, a, b)| (std::cmp::Reverse(count), a != b, a, b));
-        let alike = |a: usize, b: usize| {
-            let mask = (1u64 << self.tree.shifts[level]) - 1;
-            let codes = |r: &Range<usize>| self.tree.codes[r.clone()].iter().map(move |c| c & mask);
-            children[a].len() == children[b].len() && codes(&children[a]).eq(codes(&children[b]))
-        };
+        let shift = self.tree.shifts[level];
+        let alike = |a: usize, b: usize| self.tree.alike(&children[a], &children[b], shift);
         for (_, a, b) in overlaps {
             if target[a].is_none() && !taken[b] && alike(a, b) {
                 target[a] = Some(b);
@@ -108,9 +89,8 @@ impl Turn<'_> {
         }
         // What is left are contents whose own child was given away; the rest of their kind is free.
         for (a, to) in target.iter_mut().enumerate().filter(|(_, to)| to.is_none()) {
-            let Some(b) = (0..children.len()).find(|&b| !taken[b] && alike(a, b)) else {
-                return;
-            };
+            let free = (0..children.len()).find(|&b| !taken[b] && alike(a, b));
+            let Some(b) = free else { return };
             *to = Some(b);
             taken[b] = true;
         }

@@ -16,8 +16,9 @@ mod tests;
 
 use super::engine::{Prepared, with_distance};
 use super::evaluation::value;
+use super::problem::refused;
 use super::{Budget, Mapper, Objective, Outcome, Problem};
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::Result;
 
 /// The previous mapping and what leaving it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,32 +100,23 @@ pub fn remap(
             }
         }
     }
-    let (_, _, best) = best.ok_or_else(|| {
-        Error::new(ErrorKind::Infeasible, "there is no candidate").advise("another algorithm")
-    })?;
-    Ok(best)
+    let best = best.ok_or_else(|| refused("there is no candidate").advise("another algorithm"))?;
+    Ok(best.2)
 }
 
 /// Refuses what has no answer.
 pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> Result<()> {
     if previous.slot_of_task.len() > tasks {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!(
-                "the previous mapping has {} tasks, the matrix {}",
-                previous.slot_of_task.len(),
-                tasks
-            ),
-        )
+        let before = previous.slot_of_task.len();
+        return Err(refused(format!(
+            "the previous mapping has {before} tasks, the matrix {tasks}"
+        ))
         .advise("the mapping of the same program"));
     }
     let sums = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
     if !sums.contains(&objective) {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            format!("a price for moves has no meaning for {}", objective.name()),
-        )
-        .advise("--objective hop-bytes or total-hops"));
+        return Err(refused(format!("a price for moves has no meaning for {}", objective.name()))
+            .advise("--objective hop-bytes or total-hops"));
     }
     Ok(())
 }

@@ -1,42 +1,32 @@
-//! What a placement of grids on nodes has to do.
+//! A decomposition of a grid: which points go to which node.
 
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
-/// Deals the points of a grid out to nodes. [`Rows`] is the template.
-pub(super) trait Decomposition: Send + Sync {
+/// Deals the points of a grid out to nodes. [`ROWS`] is the template.
+pub(in crate::mapping) struct Decomposition {
     /// Name on the command line.
-    fn name(&self) -> &'static str;
-
+    pub(super) name: &'static str,
     /// Paper and section.
-    fn source(&self) -> &'static str;
-
+    pub(super) source: &'static str,
     /// The points of every group, exactly as many as it has places; together as many as the grid has.
     /// Errors: to what it applies, in words that follow "needs".
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str>;
+    pub(super) parts: fn(&Points, &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str>,
 }
 
 /// Row by row: what a launcher that fills node after node does to a grid in row-major order.
-pub(super) struct Rows;
+pub(super) const ROWS: Decomposition = Decomposition {
+    name: "grid-rows",
+    source: "baseline: row-major order, node after node (\"blocked\" in CLUSTER 2020)",
+    parts: |points, groups| {
+        let row_major: Vec<u32> = (0..points.len() as u32).collect();
+        Ok(filled(&row_major, groups))
+    },
+};
 
-impl Decomposition for Rows {
-    fn name(&self) -> &'static str {
-        "grid-rows"
-    }
-
-    fn source(&self) -> &'static str {
-        "baseline: row-major order, node after node (\"blocked\" in CLUSTER 2020)"
-    }
-
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let order: Vec<u32> = (0..points.len() as u32).collect();
-        Ok(filled(&order, groups))
-    }
-}
-
-/// Fills the groups with the points in this order.
-pub(super) fn filled(order: &[u32], groups: &[NodeGroup]) -> Vec<Vec<u32>> {
-    let mut rest = order;
+/// Fills the groups one after the other with points in the order of the list.
+pub(super) fn filled(points: &[u32], groups: &[NodeGroup]) -> Vec<Vec<u32>> {
+    let mut rest = points;
     groups
         .iter()
         .map(|group| {

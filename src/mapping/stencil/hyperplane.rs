@@ -13,40 +13,34 @@ use super::points::Points;
 use std::cmp::Ordering;
 
 /// Cuts grid and nodes in two by planes.
-pub(super) struct Hyperplane;
+pub(super) const HYPERPLANE: Decomposition = Decomposition {
+    name: "hyperplane",
+    source: "von Kirchbach et al., CLUSTER 2020, section V-A",
+    parts,
+};
 
-impl Decomposition for Hyperplane {
-    fn name(&self) -> &'static str {
-        "hyperplane"
-    }
-
-    fn source(&self) -> &'static str {
-        "von Kirchbach et al., CLUSTER 2020, section V-A"
-    }
-
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let mut parts = vec![Vec::new(); groups.len()];
-        let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..groups.len())];
-        while let Some((mut set, range)) = sets.pop() {
-            if range.len() <= 1 {
-                parts[range.start] = set;
-                continue;
-            }
-            let cut = Cut::best(points, &set, &groups[range.clone()]);
-            let key = |point: u32| {
-                let stride = |k: usize| points.shape.dims[k];
-                cut.order.iter().fold(0u64, |key, &k| {
-                    key * stride(k) as u64 + points.coordinate(point, k) as u64
-                })
-            };
-            set.sort_by_cached_key(|&point| key(point));
-            let far = set.split_off(cut.points);
-            let middle = range.start + cut.groups;
-            sets.push((far, middle..range.end));
-            sets.push((set, range.start..middle));
+fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+    let mut parts = vec![Vec::new(); groups.len()];
+    let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..groups.len())];
+    while let Some((mut set, range)) = sets.pop() {
+        if range.len() <= 1 {
+            parts[range.start] = set;
+            continue;
         }
-        Ok(parts)
+        let cut = Cut::best(points, &set, &groups[range.clone()]);
+        let key = |point: u32| {
+            let stride = |k: usize| points.shape.dims[k];
+            cut.order
+                .iter()
+                .fold(0u64, |key, &k| key * stride(k) as u64 + points.coordinate(point, k) as u64)
+        };
+        set.sort_by_cached_key(|&point| key(point));
+        let far = set.split_off(cut.points);
+        let middle = range.start + cut.groups;
+        sets.push((far, middle..range.end));
+        sets.push((set, range.start..middle));
     }
+    Ok(parts)
 }
 
 /// Where to cut a set of points and a list of groups.

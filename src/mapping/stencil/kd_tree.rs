@@ -10,41 +10,35 @@ use super::node_groups::NodeGroup;
 use super::points::Points;
 
 /// Fills nodes in the order of a k-d tree.
-pub(super) struct KdTree;
+pub(super) const KD_TREE: Decomposition = Decomposition {
+    name: "kd-tree",
+    source: "von Kirchbach et al., CLUSTER 2020, section V-B",
+    parts,
+};
 
-impl Decomposition for KdTree {
-    fn name(&self) -> &'static str {
-        "kd-tree"
+fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+    let dims = &points.shape.dims;
+    let mut order = Vec::with_capacity(points.len());
+    // Boxes: the first point in each dimension, and the extent.
+    let mut boxes = vec![dims.iter().map(|&d| (0, d)).collect::<Vec<(usize, usize)>>()];
+    while let Some(mut near) = boxes.pop() {
+        // A dimension that nothing crosses goes first: cuts across it are free.
+        let length = |k: usize| near[k].1 as f64 / points.crossing[k].max(f64::MIN_POSITIVE);
+        let longest = (0..dims.len())
+            .filter(|&k| near[k].1 > 1)
+            .max_by(|&a, &b| length(a).total_cmp(&length(b)).then(b.cmp(&a)));
+        let Some(k) = longest else {
+            let point = near.iter().zip(dims).fold(0, |p, (&(x, _), &d)| p * d + x);
+            order.push(point as u32);
+            continue;
+        };
+        let (start, extent) = near[k];
+        let half = extent.div_ceil(2);
+        let mut far = near.clone();
+        far[k] = (start + half, extent - half);
+        near[k] = (start, half);
+        boxes.push(far);
+        boxes.push(near);
     }
-
-    fn source(&self) -> &'static str {
-        "von Kirchbach et al., CLUSTER 2020, section V-B"
-    }
-
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let dims = &points.shape.dims;
-        let mut order = Vec::with_capacity(points.len());
-        // Boxes: the first point in each dimension, and the extent.
-        let mut boxes = vec![dims.iter().map(|&d| (0, d)).collect::<Vec<(usize, usize)>>()];
-        while let Some(mut near) = boxes.pop() {
-            // A dimension that nothing crosses goes first: cuts across it are free.
-            let length = |k: usize| near[k].1 as f64 / points.crossing[k].max(f64::MIN_POSITIVE);
-            let longest = (0..dims.len())
-                .filter(|&k| near[k].1 > 1)
-                .max_by(|&a, &b| length(a).total_cmp(&length(b)).then(b.cmp(&a)));
-            let Some(k) = longest else {
-                let point = near.iter().zip(dims).fold(0, |p, (&(x, _), &d)| p * d + x);
-                order.push(point as u32);
-                continue;
-            };
-            let (start, extent) = near[k];
-            let half = extent.div_ceil(2);
-            let mut far = near.clone();
-            far[k] = (start + half, extent - half);
-            near[k] = (start, half);
-            boxes.push(far);
-            boxes.push(near);
-        }
-        Ok(filled(&order, groups))
-    }
+    Ok(filled(&order, groups))
 }

@@ -1,10 +1,10 @@
 //! Placements of grids on nodes that know the stencil: blocks, planes, k-d trees, strips.
 //!
-//! What MPI_Cart_create could do by itself, by the papers on it. All start from the grid
-//! ([`points`]) and the nodes with their sizes ([`node_groups`]), deal the points out ([`decomposition`]),
-//! and leave it to the engine which part goes to which node and what is inside ([`placement`]). They look
-//! at no more than the stencil, so that they cost next to nothing; the portfolio takes the best of
-//! them as one more candidate.
+//! An MPI library could do the same in MPI_Cart_create; the papers below say how. All placements start
+//! from the grid ([`points`]) and the nodes with their sizes ([`node_groups`]), and deal the points out
+//! ([`decomposition`]). The engine then decides which part goes to which node, and which task to which
+//! place inside a node ([`placement`]). The decompositions read the stencil only, so they cost next to
+//! nothing. The portfolio takes the best of them as one more candidate.
 //!
 //! | name | source |
 //! |---|---|
@@ -27,60 +27,48 @@ mod tests;
 
 use super::engine::Prepared;
 use super::geometric::{GridShape, detect};
+use super::problem::refused;
 use super::{Budget, Mapper, Outcome, Problem};
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::Result;
 use decomposition::Decomposition;
 use node_groups::node_groups;
 use points::Points;
 
-/// One placement as an algorithm of its own.
-struct Placed(&'static dyn Decomposition);
-
-const DECOMPOSITIONS: [&dyn Decomposition; 5] = [
-    &decomposition::Rows,
-    &nodecart::NodeCart,
-    &hyperplane::Hyperplane,
-    &kd_tree::KdTree,
-    &strips::Strips,
-];
-
 /// All algorithms of this folder.
-pub(super) const ALL: &[&dyn Mapper] = &[
-    &Placed(DECOMPOSITIONS[0]),
-    &Placed(DECOMPOSITIONS[1]),
-    &Placed(DECOMPOSITIONS[2]),
-    &Placed(DECOMPOSITIONS[3]),
-    &Placed(DECOMPOSITIONS[4]),
+pub(super) const ALL: [&Decomposition; 5] = [
+    &decomposition::ROWS,
+    &nodecart::NODECART,
+    &hyperplane::HYPERPLANE,
+    &kd_tree::KD_TREE,
+    &strips::STRIPS,
 ];
 
-/// Above this number of tasks the portfolio does without: sorting costs more than it may take.
+/// Above this number of tasks the portfolio asks no decomposition: sorting the points would take too long.
 const OFFERED_UP_TO: usize = 65_536;
 
-impl Mapper for Placed {
+impl Mapper for Decomposition {
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.name
     }
 
     fn source(&self) -> &'static str {
-        self.0.source()
+        self.source
     }
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let needs = |what: &str| {
-            Error::new(ErrorKind::Infeasible, format!("{} needs {what}", self.name()))
+            refused(format!("{} needs {what}", self.name))
                 .at(problem.topology().name())
                 .advise("another of grid-rows, hyperplane, kd-tree, stencil-strips, or the default")
         };
         let prepared = Prepared::new(problem);
-        let detected = match problem.task_grid() {
-            Some(_) => None,
-            None => detect(&prepared.graph),
-        };
+        let recognised = || detect(&prepared.graph);
+        let detected = problem.task_grid().is_none().then(recognised).flatten();
         let points = Points::new(&prepared, detected.as_ref())
             .ok_or_else(|| needs("tasks that form a grid"))?;
         let (groups, over) = node_groups(&prepared, points.len())
             .ok_or_else(|| needs("several nodes, with several places on one of them"))?;
-        let parts = self.0.parts(&points, &groups).map_err(needs)?;
+        let parts = (self.parts)(&points, &groups).map_err(needs)?;
         let place_of = placement::plain(&prepared, &points, &parts, &groups, &over);
         let mut place_of = placement::refined(&prepared, place_of, &groups, budget);
         prepared.honour_fixed(&mut place_of);
@@ -88,9 +76,9 @@ impl Mapper for Placed {
     }
 }
 
-/// The best of all for the portfolio, with its name; the place of every vertex. `None` where the
-/// tasks are no grid or there are no nodes to fill, and with `boxes`, nested blocks that there are
-/// already, where no other shape could cut less.
+/// The best of all for the portfolio: its name, and the place of every vertex. `None` where the tasks are
+/// no grid or there are no nodes to fill. With `boxes`, a candidate of nested blocks exists already; then
+/// also `None` where no other shape could cut less.
 pub(super) fn best(
     prepared: &Prepared<'_, '_>,
     detected: Option<&GridShape>,
@@ -105,13 +93,11 @@ pub(super) fn best(
     if boxes && nodecart::ideal(&points, &groups) {
         return None;
     }
-    let (_, name, place_of) = DECOMPOSITIONS
-        .iter()
-        .filter_map(|decomposition| {
-            let parts = decomposition.parts(&points, &groups).ok()?;
-            let place_of = placement::plain(prepared, &points, &parts, &groups, &over);
-            Some((prepared.cost(&place_of), decomposition.name(), place_of))
-        })
-        .min_by_key(|(cost, ..)| *cost)?;
+    let candidates = ALL.into_iter().filter_map(|decomposition| {
+        let parts = (decomposition.parts)(&points, &groups).ok()?;
+        let place_of = placement::plain(prepared, &points, &parts, &groups, &over);
+        Some((prepared.cost(&place_of), decomposition.name, place_of))
+    });
+    let (_, name, place_of) = candidates.min_by_key(|(cost, ..)| *cost)?;
     Some((name, placement::refined(prepared, place_of, &groups, budget)))
 }

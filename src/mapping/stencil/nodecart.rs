@@ -33,36 +33,30 @@ pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
 }
 
 /// Equal blocks, one for each node.
-pub(super) struct NodeCart;
+pub(super) const NODECART: Decomposition = Decomposition {
+    name: "nodecart",
+    source: "Gropp 2018, node decomposition of Cartesian grids",
+    parts,
+};
 
-impl Decomposition for NodeCart {
-    fn name(&self) -> &'static str {
-        "nodecart"
+fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+    let size = groups.first().map_or(0, |group| group.places.len());
+    if groups.iter().any(|group| group.places.len() != size) {
+        return Err("nodes that all take the same number of tasks");
     }
-
-    fn source(&self) -> &'static str {
-        "Gropp 2018, node decomposition of Cartesian grids"
-    }
-
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let size = groups.first().map_or(0, |group| group.places.len());
-        if groups.iter().any(|group| group.places.len() != size) {
-            return Err("nodes that all take the same number of tasks");
+    let dims = &points.shape.dims;
+    let sides = divisors(dims, size)
+        .into_iter()
+        .max_by(|a, b| points.inside(a).total_cmp(&points.inside(b)).then_with(|| a.cmp(b)))
+        .ok_or("a grid that can be cut into equal blocks of a node's size")?;
+    let mut parts = vec![Vec::with_capacity(size); groups.len()];
+    for point in 0..points.len() as u32 {
+        let block = (0..dims.len()).fold(0, |block, k| {
+            block * (dims[k] / sides[k]) + points.coordinate(point, k) / sides[k]
+        });
+        if let Some(part) = parts.get_mut(block) {
+            part.push(point);
         }
-        let dims = &points.shape.dims;
-        let sides = divisors(dims, size)
-            .into_iter()
-            .max_by(|a, b| points.inside(a).total_cmp(&points.inside(b)).then_with(|| a.cmp(b)))
-            .ok_or("a grid that can be cut into equal blocks of a node's size")?;
-        let mut parts = vec![Vec::with_capacity(size); groups.len()];
-        for point in 0..points.len() as u32 {
-            let block = (0..dims.len()).fold(0, |block, k| {
-                block * (dims[k] / sides[k]) + points.coordinate(point, k) / sides[k]
-            });
-            if let Some(part) = parts.get_mut(block) {
-                part.push(point);
-            }
-        }
-        Ok(parts)
     }
+    Ok(parts)
 }

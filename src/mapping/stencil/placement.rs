@@ -1,16 +1,15 @@
-//! From the parts of a grid to places: parts to nodes by the network above them, tasks to places by
-//! what is inside a node.
+//! From the parts of a grid to places: parts go to nodes by the network between the nodes, and tasks go to
+//! places by the network inside a node.
 
 use super::node_groups::NodeGroup;
 use super::points::Points;
 use crate::mapping::Budget;
 use crate::mapping::coarsening::Contractor;
-use crate::mapping::engine::{Csr, Pool, Rng, TreePlaces};
-use crate::mapping::engine::{Prepared, align_tree};
+use crate::mapping::engine::{Pool, Prepared, TreePlaces, align_tree};
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 
-/// The place of every vertex with the parts in the given order, points in groups in the given order,
-/// and what is no point on the places left over.
+/// The place of every vertex: part by part on the groups, point by point on their places, both in the
+/// given order. Tasks that are no points go to the places `over`.
 pub(super) fn plain(
     prepared: &Prepared<'_, '_>,
     points: &Points,
@@ -32,7 +31,7 @@ pub(super) fn plain(
 }
 
 /// Improves [`plain`]: which part goes to which node where the network tells them apart, then the
-/// order inside every node; then whole groups change places to bring fixed tasks home.
+/// order inside every node. Then whole groups are exchanged to bring fixed tasks to their places.
 pub(super) fn refined(
     prepared: &Prepared<'_, '_>,
     mut place_of: Vec<u32>,
@@ -40,116 +39,94 @@ pub(super) fn refined(
     budget: &Budget,
 ) -> Vec<u32> {
     let Some(tree) = &prepared.tree else { return place_of };
-    let effort = BisectEffort::new(1, 4, 4, 0);
-    let mut bisector = Bisector::new(effort, budget);
-    let mut index_of = vec![0u32; prepared.problem.places().len()];
-    for (k, &place) in tree.order.iter().enumerate() {
-        index_of[place as usize] = k as u32;
+    let places = prepared.problem.places().len();
+    let (index_of, mut group_of) = (tree.index_of(places), vec![groups.len() as u32; places]);
+    for (k, group) in groups.iter().enumerate() {
+        group.places.iter().for_each(|&p| group_of[p as usize] = k as u32);
     }
-    let swapped = between(prepared, tree, &place_of, groups, &index_of, &mut bisector);
-    if let Some(swapped) = swapped
-        && prepared.cost(&swapped) < prepared.cost(&place_of)
-    {
-        place_of = swapped;
+    let machine = Machine { prepared, tree, groups, index_of, group_of };
+    let mut bisector = Bisector::new(BisectEffort::new(1, 4, 4, 0), budget);
+    let exchanged = machine.between(&place_of, &mut bisector);
+    place_of =
+        exchanged.filter(|e| prepared.cost(e) < prepared.cost(&place_of)).unwrap_or(place_of);
+    let inner = machine.inside(&place_of, &mut bisector);
+    if prepared.cost(&inner) <= prepared.cost(&place_of) {
+        place_of = inner;
     }
-    let before = place_of.clone();
-    inside(prepared, tree, &mut place_of, groups, &index_of, &mut bisector);
-    if prepared.cost(&place_of) > prepared.cost(&before) {
-        place_of = before;
-    }
-    let mut sorted: Vec<u32> = place_of.iter().map(|&p| index_of[p as usize]).collect();
+    let mut sorted: Vec<u32> = place_of.iter().map(|&p| machine.index_of[p as usize]).collect();
     align_tree(prepared, tree, &mut sorted);
     sorted.into_iter().map(|k| tree.order[k as usize]).collect()
 }
 
-/// The group of every place; `groups` for none.
-fn group_of(prepared: &Prepared<'_, '_>, groups: &[NodeGroup]) -> Vec<u32> {
-    let mut group_of = vec![groups.len() as u32; prepared.problem.places().len()];
-    for (k, group) in groups.iter().enumerate() {
-        group.places.iter().for_each(|&p| group_of[p as usize] = k as u32);
-    }
-    group_of
+/// The groups of a machine that is a tree.
+struct Machine<'a, 'p, 'q> {
+    prepared: &'a Prepared<'p, 'q>,
+    tree: &'a TreePlaces,
+    groups: &'a [NodeGroup],
+    /// The index of every place in the sorted order of the tree.
+    index_of: Vec<u32>,
+    /// The group of every place; the number of groups for a place in none.
+    group_of: Vec<u32>,
 }
 
-/// The parts on other groups, by the network between these; `None` where it does not tell them apart
-/// or where they differ in size.
-fn between(
-    prepared: &Prepared<'_, '_>,
-    tree: &TreePlaces,
-    place_of: &[u32],
-    groups: &[NodeGroup],
-    index_of: &[u32],
-    bisector: &mut Bisector,
-) -> Option<Vec<u32>> {
-    let size = groups.first()?.places.len();
-    let flat = groups[1..].windows(2).all(|w| w[0].parts == w[1].parts);
-    let covered = groups.len() * size == place_of.len();
-    if flat || !covered || groups.iter().any(|group| group.places.len() != size) {
-        return None;
+impl Machine<'_, '_, '_> {
+    /// The path code of a place.
+    fn code(&self, place: u32) -> u64 {
+        self.tree.codes[self.index_of[place as usize] as usize]
     }
-    let group_of = group_of(prepared, groups);
-    let part_of: Vec<u32> = place_of.iter().map(|&p| group_of[p as usize]).collect();
-    let mut graph = Contractor::default().contract(
-        &prepared.graph,
-        &part_of,
-        groups.len(),
-        &mut Pool::default(),
-    );
-    graph.sizes.fill(1);
-    let first = |group: &NodeGroup| index_of[group.places[0] as usize] as usize;
-    let nodes = TreePlaces {
-        order: (0..groups.len() as u32).collect(),
-        codes: groups.iter().map(|group| tree.codes[first(group)]).collect(),
-        distance_of: tree.distance_of,
-        shifts: tree.shifts.clone(),
-    };
-    let group_of_part = multisect(&graph, &nodes, bisector, &prepared.rng.fork(0x90d1));
-    let mut within = vec![0u32; prepared.problem.places().len()];
-    for group in groups {
-        group.places.iter().enumerate().for_each(|(k, &p)| within[p as usize] = k as u32);
-    }
-    let moved = place_of.iter().zip(&part_of).map(|(&place, &part)| {
-        let group = &groups[group_of_part[part as usize] as usize];
-        group.places[within[place as usize] as usize]
-    });
-    Some(moved.collect())
-}
 
-/// Places the tasks of every group anew on its places, where these are not all equally far apart.
-fn inside(
-    prepared: &Prepared<'_, '_>,
-    tree: &TreePlaces,
-    place_of: &mut [u32],
-    groups: &[NodeGroup],
-    index_of: &[u32],
-    bisector: &mut Bisector,
-) {
-    let group_of = group_of(prepared, groups);
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); groups.len() + 1];
-    for (v, &place) in place_of.iter().enumerate() {
-        members[group_of[place as usize] as usize].push(v as u32);
+    /// The parts on other groups, by the network between these; `None` where it does not tell them
+    /// apart or where they differ in size.
+    fn between(&self, place_of: &[u32], bisector: &mut Bisector) -> Option<Vec<u32>> {
+        let Machine { prepared, tree, groups, group_of, .. } = self;
+        let size = groups.first()?.places.len();
+        let flat = groups[1..].windows(2).all(|w| w[0].parts == w[1].parts);
+        let covered = groups.len() * size == place_of.len();
+        if flat || !covered || groups.iter().any(|group| group.places.len() != size) {
+            return None;
+        }
+        let part_of: Vec<u32> = place_of.iter().map(|&p| group_of[p as usize]).collect();
+        let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
+        let mut graph = contractor.contract(&prepared.graph, &part_of, groups.len(), &mut pool);
+        graph.sizes.fill(1);
+        let codes = groups.iter().map(|group| self.code(group.places[0])).collect();
+        let rng = prepared.rng.fork(0x90d1);
+        let group_of_part = multisect(&graph, &tree.with_codes(codes), bisector, &rng);
+        let mut within = vec![0u32; group_of.len()];
+        for group in *groups {
+            group.places.iter().zip(0..).for_each(|(&p, k)| within[p as usize] = k);
+        }
+        let moved = place_of.iter().zip(&part_of).map(|(&place, &part)| {
+            let group = &groups[group_of_part[part as usize] as usize];
+            group.places[within[place as usize] as usize]
+        });
+        Some(moved.collect())
     }
-    let mut local = vec![u32::MAX; prepared.graph.len()];
-    for (k, (group, members)) in groups.iter().zip(&members).enumerate() {
-        let codes: Vec<u64> =
-            group.places.iter().map(|&p| tree.codes[index_of[p as usize] as usize]).collect();
-        let apart = |w: &[u64]| tree.distance_of[(w[0] ^ w[1]).leading_zeros() as usize];
-        let mut distances = codes.windows(2).map(apart);
-        let first = distances.next();
-        if members.len() != codes.len() || distances.all(|d| Some(d) == first) {
-            continue;
+
+    /// The tasks of every group placed anew on its places, where these are not all equally far apart.
+    fn inside(&self, place_of: &[u32], bisector: &mut Bisector) -> Vec<u32> {
+        let Machine { prepared, tree, groups, group_of, .. } = self;
+        let mut answer = place_of.to_vec();
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); groups.len() + 1];
+        for (v, &place) in place_of.iter().enumerate() {
+            members[group_of[place as usize] as usize].push(v as u32);
         }
-        let inner = TreePlaces {
-            order: (0..codes.len() as u32).collect(),
-            codes,
-            distance_of: tree.distance_of,
-            shifts: tree.shifts.clone(),
-        };
-        let graph: Csr = prepared.graph.subgraph(members, &mut local);
-        let rng: Rng = prepared.rng.fork(0x1d5 + k as u64);
-        let answer = multisect(&graph, &inner, bisector, &rng);
-        for (&v, &at) in members.iter().zip(&answer) {
-            place_of[v as usize] = group.places[at as usize];
+        let mut local = vec![u32::MAX; prepared.graph.len()];
+        for (k, (group, members)) in groups.iter().zip(&members).enumerate() {
+            let codes: Vec<u64> = group.places.iter().map(|&place| self.code(place)).collect();
+            let apart = |w: &[u64]| tree.distance_of[(w[0] ^ w[1]).leading_zeros() as usize];
+            let mut distances = codes.windows(2).map(apart);
+            let first = distances.next();
+            if members.len() != codes.len() || distances.all(|d| Some(d) == first) {
+                continue;
+            }
+            let graph = prepared.graph.subgraph(members, &mut local);
+            let rng = prepared.rng.fork(0x1d5 + k as u64);
+            let indices = multisect(&graph, &tree.with_codes(codes), bisector, &rng);
+            for (&v, &at) in members.iter().zip(&indices) {
+                answer[v as usize] = group.places[at as usize];
+            }
         }
+        answer
     }
 }

@@ -12,30 +12,24 @@ use super::node_groups::NodeGroup;
 use super::points::Points;
 
 /// Fills nodes along strips.
-pub(super) struct Strips;
+pub(super) const STRIPS: Decomposition = Decomposition {
+    name: "stencil-strips",
+    source: "von Kirchbach et al., CLUSTER 2020, section V-C",
+    parts,
+};
 
-impl Decomposition for Strips {
-    fn name(&self) -> &'static str {
-        "stencil-strips"
-    }
-
-    fn source(&self) -> &'static str {
-        "von Kirchbach et al., CLUSTER 2020, section V-C"
-    }
-
-    fn parts(&self, points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
-        let size = points.len() as f64 / groups.len().max(1) as f64;
-        let sides = sides(points, size);
-        let dims = &points.shape.dims;
-        // Along the dimension in which the grid is longest, measured in boxes.
-        let along = (0..dims.len())
-            .max_by(|&a, &b| {
-                let boxes = |k: usize| dims[k] as f64 / sides[k];
-                boxes(a).total_cmp(&boxes(b)).then(b.cmp(&a))
-            })
-            .unwrap_or(0);
-        Ok(filled(&walk(points, &sides, along), groups))
-    }
+fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+    let size = points.len() as f64 / groups.len().max(1) as f64;
+    let sides = sides(points, size);
+    let dims = &points.shape.dims;
+    // Along the dimension in which the grid is longest, measured in boxes.
+    let along = (0..dims.len())
+        .max_by(|&a, &b| {
+            let boxes = |k: usize| dims[k] as f64 / sides[k];
+            boxes(a).total_cmp(&boxes(b)).then(b.cmp(&a))
+        })
+        .unwrap_or(0);
+    Ok(filled(&walk(points, &sides, along), groups))
 }
 
 /// Sides of the box of `size` points that cuts the least: in proportion to what crosses each

@@ -1,6 +1,6 @@
 //! What every placement of grids on nodes must keep, and what the papers report.
 
-use super::{ALL, DECOMPOSITIONS, Points, node_groups};
+use super::{ALL, Points, node_groups};
 use crate::mapping::TaskGrid;
 use crate::mapping::engine::Prepared;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, by_name};
@@ -59,14 +59,14 @@ proptest! {
         prop_assert_eq!(grid.len(), points);
         let Some((groups, over)) = node_groups(&prepared, points) else { return Ok(()) };
         prop_assert_eq!(over.len(), total - points);
-        for decomposition in DECOMPOSITIONS {
-            let Ok(parts) = decomposition.parts(&grid, &groups) else { continue };
+        for decomposition in ALL {
+            let Ok(parts) = (decomposition.parts)(&grid, &groups) else { continue };
             let filled: Vec<usize> = parts.iter().map(Vec::len).collect();
             let wanted: Vec<usize> = groups.iter().map(|group| group.places.len()).collect();
-            prop_assert_eq!(filled, wanted, "{}", decomposition.name());
+            prop_assert_eq!(filled, wanted, "{}", decomposition.name);
             let mut all: Vec<u32> = parts.concat();
             all.sort_unstable();
-            prop_assert_eq!(all, (0..points as u32).collect::<Vec<u32>>(), "{}", decomposition.name());
+            prop_assert_eq!(all, (0..points as u32).collect::<Vec<u32>>(), "{}", decomposition.name);
         }
         for mapper in ALL {
             if let Ok(outcome) = mapper.map(&problem, &mut Budget::unlimited()) {
@@ -162,7 +162,7 @@ fn auto_is_never_worse_than_the_best_placement() {
             };
             let auto = cost(&Auto).unwrap();
             for mapper in ALL {
-                let other = cost(*mapper).unwrap_or(u128::MAX);
+                let other = cost(mapper).unwrap_or(u128::MAX);
                 assert!(auto <= other, "{text} {preset:?}: {} {other}, auto {auto}", mapper.name());
             }
         }

@@ -1,0 +1,54 @@
+//! Enumerations whose values have names that users write.
+
+use super::error::{Error, ErrorKind};
+
+/// Defines an enumeration, and the name of each value: `ALL`, `name`, and reading by name.
+macro_rules! named_enum {
+    (
+        $(#[$about:meta])*
+        pub enum $Type:ident, $what:literal {
+            $($(#[$meaning:meta])* $Value:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $Type {
+            $($(#[$meaning])* $Value,)+
+        }
+
+        impl $Type {
+            /// All values, in the order of their definition.
+            pub const ALL: [$Type; [$($name),+].len()] = [$($Type::$Value),+];
+
+            /// Name on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($Type::$Value => $name,)+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $Type {
+            type Err = $crate::base::error::Error;
+
+            fn from_str(name: &str) -> $crate::base::error::Result<Self> {
+                let value = $Type::ALL.into_iter().find(|value| value.name() == name);
+                value.ok_or_else(|| {
+                    $crate::base::named_enum::unknown($what, name, $Type::ALL.map($Type::name))
+                })
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
+
+/// The error for a name that does not exist; `names` are those that do.
+pub(crate) fn unknown(
+    what: &str,
+    name: &str,
+    names: impl IntoIterator<Item = &'static str>,
+) -> Error {
+    let names: Vec<&str> = names.into_iter().collect();
+    Error::new(ErrorKind::Usage, format!("unknown {what} '{name}'"))
+        .advise(format!("one of {}", names.join(", ")))
+}
