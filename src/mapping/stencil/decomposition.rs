@@ -3,15 +3,18 @@
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
+/// The points of every group, exactly as many as it has places; together as many as the grid has. Or to
+/// what the decomposition applies, in words that follow "needs".
+pub(super) type Parts = Result<Vec<Vec<u32>>, &'static str>;
+
 /// Deals the points of a grid out to nodes. [`ROWS`] is the template.
 pub(in crate::mapping) struct Decomposition {
     /// Name on the command line.
     pub(super) name: &'static str,
     /// Paper and section.
     pub(super) source: &'static str,
-    /// The points of every group, exactly as many as it has places; together as many as the grid has.
-    /// Errors: to what it applies, in words that follow "needs".
-    pub(super) parts: fn(&Points, &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str>,
+    /// Deals the points out.
+    pub(super) parts: fn(&Points, &[NodeGroup]) -> Parts,
 }
 
 /// Row by row: what a launcher that fills node after node does to a grid in row-major order.

@@ -7,7 +7,7 @@
 //! across a dimension that costs more, the cut has a step of one line of points; nodes may be of any
 //! size; and what lies farther out in the network is cut first.
 
-use super::decomposition::Decomposition;
+use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 use std::cmp::Ordering;
@@ -19,7 +19,7 @@ pub(super) const HYPERPLANE: Decomposition = Decomposition {
     parts,
 };
 
-fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
     let mut parts = vec![Vec::new(); groups.len()];
     let mut sets = vec![((0..points.len() as u32).collect::<Vec<u32>>(), 0..groups.len())];
     while let Some((mut set, range)) = sets.pop() {

@@ -5,7 +5,7 @@
 //! that order, so they may be of any size. Difference: the stencil counts by the weights and lengths
 //! of its edges, not by their number.
 
-use super::decomposition::{Decomposition, filled};
+use super::decomposition::{Decomposition, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
@@ -16,7 +16,7 @@ pub(super) const KD_TREE: Decomposition = Decomposition {
     parts,
 };
 
-fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
     let dims = &points.shape.dims;
     let mut order = Vec::with_capacity(points.len());
     // Boxes: the first point in each dimension, and the extent.

@@ -6,7 +6,7 @@
 //! that cuts the least of the stencil is taken; inside a node the engine places the tasks, with
 //! sockets and caches as far as the topology knows them. For nodes of equal size only.
 
-use super::decomposition::Decomposition;
+use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 use super::strips::sides;
@@ -39,7 +39,7 @@ pub(super) const NODECART: Decomposition = Decomposition {
     parts,
 };
 
-fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
     let size = groups.first().map_or(0, |group| group.places.len());
     if groups.iter().any(|group| group.places.len() != size) {
         return Err("nodes that all take the same number of tasks");

@@ -98,9 +98,9 @@ impl Points {
     }
 }
 
-type Parts = (Vec<usize>, Vec<bool>, Vec<u32>);
+type Shape = (Vec<usize>, Vec<bool>, Vec<u32>);
 
-fn by_shape(shape: &GridShape) -> Option<Parts> {
+fn by_shape(shape: &GridShape) -> Option<Shape> {
     let n = shape.coordinates.first()?.len();
     let mut vertex_at = vec![u32::MAX; n];
     for v in 0..n {
@@ -109,7 +109,7 @@ fn by_shape(shape: &GridShape) -> Option<Parts> {
     Some((shape.dims.clone(), shape.wrap.clone(), vertex_at))
 }
 
-fn by_number(vertices: usize, number: impl Fn(usize) -> u32, grid: &TaskGrid) -> Parts {
+fn by_number(vertices: usize, number: impl Fn(usize) -> u32, grid: &TaskGrid) -> Shape {
     let mut vertex_of = vec![0u32; vertices];
     for v in 0..vertices {
         vertex_of[number(v) as usize] = v as u32;

@@ -7,7 +7,7 @@
 //! which is the same for stencils with equal weights in every direction; all dimensions are tried as
 //! the one to walk along, and widths are evened out.
 
-use super::decomposition::{Decomposition, filled};
+use super::decomposition::{Decomposition, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
@@ -18,7 +18,7 @@ pub(super) const STRIPS: Decomposition = Decomposition {
     parts,
 };
 
-fn parts(points: &Points, groups: &[NodeGroup]) -> Result<Vec<Vec<u32>>, &'static str> {
+fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
     let size = points.len() as f64 / groups.len().max(1) as f64;
     let sides = sides(points, size);
     let dims = &points.shape.dims;
