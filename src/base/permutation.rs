@@ -17,6 +17,13 @@ pub fn identity(length: usize) -> Vec<u32> {
     (0..length as u32).collect()
 }
 
+/// The permutation that undoes another one.
+pub fn inverse(list: &[u32]) -> Vec<u32> {
+    let mut inverse = vec![0; list.len()];
+    (0..).zip(list).for_each(|(from, &to)| inverse[to as usize] = from);
+    inverse
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +35,7 @@ mod tests {
         assert!(is_permutation(&identity(9)));
         assert!(!is_permutation(&[0, 0]), "twice");
         assert!(!is_permutation(&[0, 2]), "beyond the end");
+        assert_eq!(inverse(&[2, 0, 1]), [1, 2, 0]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) use maximum_tree::Maxima;
 pub(crate) use memory::{ask_for, emptied, refill, roomy};
 pub(crate) use memory_pool::Pool;
 pub(crate) use placement::{EMPTY, Placement, cost};
-pub(crate) use prepared::Prepared;
+pub(crate) use prepared::{Prepared, honour_fixed};
 pub(crate) use random::{Rng, seeded, shuffled};
 pub(crate) use renumbering::visiting_order;
 pub(crate) use symmetry::{align_grid, align_tree};

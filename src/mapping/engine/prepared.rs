@@ -1,7 +1,7 @@
 //! A problem in the engine's own terms, shared by all candidates.
 
 use super::chosen_places::choose_places;
-use super::{Csr, Lookup, Rng, Scale, TreePlaces, cost, lookup, seeded, with_distance};
+use super::{Csr, Lookup, Placement, Rng, Scale, TreePlaces, cost, lookup, seeded, with_distance};
 use crate::mapping::{Objective, Problem};
 
 /// Problems above this size are renumbered for locality.
@@ -109,27 +109,26 @@ impl<'a, 'b> Prepared<'a, 'b> {
 
     /// Puts fixed tasks where they belong, by swaps; the rest of the answer stays.
     pub(crate) fn honour_fixed(&self, place_of: &mut [u32]) {
-        if self.pinned.is_empty() {
-            return;
-        }
-        let mut at = vec![u32::MAX; self.problem.places().len()];
-        for (task, &place) in place_of.iter().enumerate() {
-            at[place as usize] = task as u32;
-        }
-        for task in 0..place_of.len() {
-            let Some(wanted) = self.fixed_place(task) else { continue };
-            let (here, other) = (place_of[task] as usize, at[wanted]);
-            if here == wanted {
-                continue;
-            }
-            place_of[task] = wanted as u32;
-            at[wanted] = task as u32;
-            at[here] = other;
-            if let Some(p) = place_of.get_mut(other as usize) {
-                *p = here as u32;
-            }
+        if !self.pinned.is_empty() {
+            let places = self.problem.places().len();
+            honour_fixed(place_of, places, |vertex| self.fixed_place(vertex));
         }
     }
+}
+
+/// Puts vertices on the places that `fixed_place` says, by swaps; the rest of the answer stays.
+pub(crate) fn honour_fixed(
+    place_of: &mut [u32],
+    places: usize,
+    fixed_place: impl Fn(usize) -> Option<usize>,
+) {
+    let mut placement = Placement::new(place_of.to_vec(), places);
+    for vertex in 0..place_of.len() {
+        if let Some(wanted) = fixed_place(vertex) {
+            placement.swap(vertex, wanted as u32);
+        }
+    }
+    place_of.copy_from_slice(&placement.place_of);
 }
 
 /// Every edge weighs as many pairs as it has directions in use: both, unless the traffic tells.

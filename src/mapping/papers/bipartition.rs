@@ -1,17 +1,17 @@
 //! Halving a set of places of any topology by distances alone.
 //!
-//! Two places far from each other are the poles; places are sorted by how much nearer they are to
-//! one than to the other, and cut at the wanted number. This takes the part of Scotch's
-//! decomposition of the target in dual recursive bipartitioning (Pellegrini and Roman 1996) where
-//! there is no graph to partition, and works for trees, tori and tables of distances alike.
+//! Two places far from each other are the poles. The places are sorted by how much nearer they are to
+//! one pole than to the other, and cut at the wanted number. This replaces Scotch's decomposition of
+//! the target in dual recursive bipartitioning (Pellegrini and Roman 1996), which needs a graph of the
+//! target. Halving by distances works for trees, tori and tables of distances alike.
 
 use super::filled_problem::{FilledProblem, partition};
-use crate::mapping::Budget;
-use crate::mapping::engine::Csr;
+use crate::base::permutation::identity;
+use crate::mapping::engine::Distance;
 
 /// Splits `places` so that the first part has `target` of them.
 pub(super) fn halve(filled: &FilledProblem, places: &[u32], target: usize) -> (Vec<u32>, Vec<u32>) {
-    let d = |a: u32, b: u32| filled.distance(a as usize, b as usize);
+    let d = |a: u32, b: u32| filled.between(a, b);
     let farthest = |from: u32| places.iter().copied().max_by_key(|&p| (d(from, p), u32::MAX - p));
     let start = places.first().copied().unwrap_or(0);
     let north = farthest(start).unwrap_or(start);
@@ -28,19 +28,17 @@ pub(super) fn halve(filled: &FilledProblem, places: &[u32], target: usize) -> (V
 ///
 /// Of the two ways to match the halves, the one is taken that puts tasks nearer to their partners
 /// outside whose half is already decided (Hoefler and Snir leave this to chance).
-pub(super) fn dual_bisection(filled: &FilledProblem, budget: &Budget) -> Vec<u32> {
-    let n = filled.len();
+pub(super) fn dual_bisection(filled: &FilledProblem) -> Vec<u32> {
+    let (n, graph) = (filled.len(), &filled.graph);
+    // Until its place is final, a task counts as being on some place of its set.
     let mut place_of = vec![0u32; n];
-    // Until it is final, a task counts as sitting on some place of its set.
-    let mut bisector = filled.bisector();
-    let mut rng = filled.rng.fork(3);
-    let all: Vec<u32> = (0..n as u32).collect();
+    let (mut bisector, mut rng) = (filled.bisector(), filled.rng.fork(3));
     let mut local = vec![u32::MAX; n];
     // The set that a task was last seen in.
     let (mut set_of, mut set) = (vec![0u32; n], 0u32);
-    let mut sets = vec![(all.clone(), all)];
+    let mut sets = vec![(identity(n), identity(n))];
     while let Some((tasks, places)) = sets.pop() {
-        if tasks.len() <= 1 || budget.expired() {
+        if tasks.len() <= 1 || filled.budget.expired() {
             for (&task, &place) in tasks.iter().zip(&places) {
                 place_of[task as usize] = place;
             }
@@ -48,15 +46,20 @@ pub(super) fn dual_bisection(filled: &FilledProblem, budget: &Budget) -> Vec<u32
         }
         let target = tasks.len() / 2;
         let sizes = [target, tasks.len() - target];
-        let mut parts =
-            partition(&filled.graph, &tasks, &sizes, &mut bisector, &mut rng, &mut local);
+        let inner = graph.subgraph(&tasks, &mut local);
+        let mut parts = partition(&inner, &tasks, &sizes, &mut bisector, &mut rng);
         let (near, far) = halve(filled, &places, target);
         let (a, b) = (near[near.len() / 2], far[far.len() / 2]);
         if near.len() == far.len() {
             set += 1;
             tasks.iter().for_each(|&t| set_of[t as usize] = set);
-            let inside = |t: usize| set_of[t] == set;
-            let pull = |part: &[u32]| outside_pull(filled, inside, &place_of, part, a, b);
+            // Cost of a part at `a` minus its cost at `b`, as far as partners outside are concerned.
+            let pull = |part: &[u32]| -> i64 {
+                let arcs = part.iter().flat_map(|&task| graph.arcs(task as usize));
+                let outside = arcs.filter(|&(other, _)| set_of[other] != set);
+                let farther = |at: u32| filled.between(a, at) - filled.between(b, at);
+                outside.map(|(other, weight)| weight * farther(place_of[other])).sum()
+            };
             if pull(&parts[0]) > pull(&parts[1]) {
                 parts.swap(0, 1);
             }
@@ -70,24 +73,4 @@ pub(super) fn dual_bisection(filled: &FilledProblem, budget: &Budget) -> Vec<u32
         sets.push((first, near));
     }
     place_of
-}
-
-/// Cost of a part at `a` minus its cost at `b`, as far as partners outside are concerned.
-fn outside_pull(
-    filled: &FilledProblem,
-    inside: impl Fn(usize) -> bool,
-    place_of: &[u32],
-    part: &[u32],
-    a: u32,
-    b: u32,
-) -> i64 {
-    let graph: &Csr = &filled.graph;
-    let mut sum = 0;
-    for &task in part {
-        for (other, weight) in graph.arcs(task as usize).filter(|&(other, _)| !inside(other)) {
-            let at = place_of[other] as usize;
-            sum += weight * (filled.distance(a as usize, at) - filled.distance(b as usize, at));
-        }
-    }
-    sum
 }

@@ -1,19 +1,20 @@
 //! Exchanges on all pairs of a dense matrix, on a tree.
 //!
-//! TopoMatch drops the light pairs of a dense matrix (paper, 4.3.2), and where all pairs weigh much
-//! the same, what was dropped is most of the cost: a grouping by the heavy pairs alone ends up no
-//! better than a greedy one that sees all. The paper lets grouping take longer where that pays
-//! (4.2.2); here the time saved on light pairs is spent on exchanges of two tasks after Kernighan and
-//! Lin (Bell System Technical Journal, 1970), with the gain of every exchange on the whole matrix.
+//! TopoMatch drops the light pairs of a dense matrix (paper, 4.3.2). Where all pairs weigh much the
+//! same, the dropped pairs are most of the cost, and a grouping by the heavy pairs alone is no better
+//! than a greedy one that sees all. The paper lets grouping take longer where that pays (4.2.2). Here
+//! the time saved on light pairs is spent on exchanges of two tasks after Kernighan and Lin (Bell
+//! System Technical Journal, 1970), with the gain of every exchange on the whole matrix.
 //!
 //! The traffic of every task to every group is kept in a table (tasks times groups entries), so that
-//! the gain of an exchange costs a few look-ups. Where all weights are much alike, exchanges that pay
-//! soon end; matrices of up to a few thousand tasks are therefore annealed first: a task chooses among
-//! its exchanges with probabilities that depend on their gains (heat bath; Geman and Geman, IEEE
-//! PAMI 1984), with a temperature that falls to nothing.
+//! the gain of an exchange costs a few look-ups. Where all weights are much alike, a search that only
+//! takes exchanges that pay ends soon. Matrices of up to a few thousand tasks are therefore annealed
+//! first: a task chooses among its exchanges with probabilities that depend on their gains (heat bath;
+//! Geman and Geman, IEEE PAMI 1984), with a temperature that falls to zero.
 
-use crate::mapping::Budget;
-use crate::mapping::engine::{Rng, Scale, TreePlaces};
+use super::filled_problem::FilledProblem;
+use crate::base::permutation::inverse;
+use crate::mapping::engine::{Rng, TreePlaces};
 use crate::matrix::Graph;
 
 /// Rounds over all tasks at most that only take exchanges that pay.
@@ -22,7 +23,8 @@ const ROUNDS: usize = 8;
 /// A further such round is worth its time if the last one saved this part of the cost.
 const WORTHWHILE: i128 = 2000;
 
-/// Annealed rounds, up to [`ANNEALED_TO`] tasks; so many less the more tasks there are.
+/// Annealed rounds for up to [`ANNEALED_TO`] tasks. For more tasks they fall with the square of the
+/// number.
 const ANNEALED: usize = 11;
 const ANNEALED_TO: usize = 1100;
 
@@ -44,6 +46,14 @@ struct Level {
     saving: i64,
     /// `traffic[group][task]`, rows as long as there are tasks.
     traffic: Vec<i64>,
+}
+
+impl Level {
+    /// The entries of the group at a place, in `traffic`.
+    fn row(&self, place: usize) -> std::ops::Range<usize> {
+        let (n, group) = (self.group_of.len(), self.group_of[place] as usize);
+        group * n..(group + 1) * n
+    }
 }
 
 /// The levels that split the places into more than one group and not into single places.
@@ -78,28 +88,22 @@ fn levels(tree: &TreePlaces) -> Vec<Level> {
 
 /// Exchanges tasks as long as that pays; `position[task]` is an index into `tree.order`, each in use
 /// once.
-pub(super) fn exchange(
-    graph: &Graph,
-    scale: Scale,
-    tree: &TreePlaces,
-    position: &mut [u32],
-    rng: &mut Rng,
-    budget: &Budget,
-) {
+pub(super) fn exchange(filled: &FilledProblem, tree: &TreePlaces, position: &mut [u32]) {
     let n = position.len();
-    let Some(mut state) = State::new(graph, scale, tree, position) else { return };
+    let rng = &mut filled.rng.fork(9);
+    let Some(mut state) = State::new(filled, tree, position) else { return };
     let total: i128 = state.own.iter().map(|&s| i128::from(s)).sum();
-    let Some(gained) = state.round(graph, scale, 0.0, rng, budget) else { return };
+    let Some(gained) = state.round(0.0, rng) else { return };
     let unit = gained as f64 / n as f64;
     let annealed = (ANNEALED * ANNEALED_TO * ANNEALED_TO / (n * n).max(1)).min(ANNEALED);
     for k in 0..annealed {
         let temperature = HOT * unit * (annealed - k) as f64 / annealed as f64;
-        if state.round(graph, scale, temperature, rng, budget).is_none() {
+        if state.round(temperature, rng).is_none() {
             break;
         }
     }
     for _ in 0..ROUNDS {
-        match state.round(graph, scale, 0.0, rng, budget) {
+        match state.round(0.0, rng) {
             Some(gained) if gained * WORTHWHILE >= total => {}
             _ => return,
         }
@@ -117,6 +121,9 @@ fn noise(temperature: f64) -> Vec<i64> {
 }
 
 struct State<'a> {
+    filled: &'a FilledProblem<'a>,
+    /// The whole matrix.
+    graph: &'a Graph,
     position: &'a mut [u32],
     task_at: Vec<u32>,
     /// First places of the groups of the finest level, and the end.
@@ -130,12 +137,11 @@ struct State<'a> {
 impl<'a> State<'a> {
     /// `None` where nothing can be exchanged or the table would be too large.
     fn new(
-        graph: &Graph,
-        scale: Scale,
+        filled: &'a FilledProblem<'a>,
         tree: &TreePlaces,
         position: &'a mut [u32],
     ) -> Option<State<'a>> {
-        let n = position.len();
+        let (n, graph) = (position.len(), filled.problem.graph());
         let mut levels = levels(tree);
         let entries: usize = levels.iter().map(|l| l.groups.saturating_mul(n)).sum();
         let fits = n == graph.vertices() && n == tree.order.len() && entries <= ENTRIES;
@@ -145,18 +151,17 @@ impl<'a> State<'a> {
         for level in &mut levels {
             level.traffic = vec![0; level.groups * n];
             for (u, &at) in position.iter().enumerate() {
-                let group = level.group_of[at as usize] as usize;
-                let row = &mut level.traffic[group * n..(group + 1) * n];
-                graph.arcs(u).for_each(|(t, w)| row[t as usize] += scale.weight(w));
+                let row = level.row(at as usize);
+                let row = &mut level.traffic[row];
+                graph.arcs(u).for_each(|(t, w)| row[t as usize] += filled.scale.weight(w));
             }
         }
-        let mut task_at = vec![0; n];
-        (0..).zip(position.iter()).for_each(|(t, &k)| task_at[k as usize] = t);
         let finest = levels.last().map_or(&[][..], |l| &l.group_of);
         let first = |k: &usize| *k == 0 || finest[*k] != finest[k - 1];
         let starts = (0..n).filter(first).chain([n]).collect();
-        let mut state =
-            State { own: vec![0; n], change: vec![], position, task_at, starts, levels };
+        let task_at = inverse(position);
+        let (own, change) = (vec![0; n], vec![]);
+        let mut state = State { filled, graph, own, change, position, task_at, starts, levels };
         (0..n).for_each(|t| state.refresh(t));
         Some(state)
     }
@@ -172,44 +177,30 @@ impl<'a> State<'a> {
         self.own[task] = self.saved(task, self.position[task] as usize);
     }
 
-    /// Every task in turn takes its best exchange, at a temperature above 0 with noise on the gains;
-    /// what that saved in all. `None` when the time is up.
-    fn round(
-        &mut self,
-        graph: &Graph,
-        scale: Scale,
-        temperature: f64,
-        rng: &mut Rng,
-        budget: &Budget,
-    ) -> Option<i128> {
+    /// Every task in turn takes its best exchange; above temperature 0 there is noise on the gains.
+    /// Returns the sum of what the exchanges saved, or `None` when the time is up.
+    fn round(&mut self, temperature: f64, rng: &mut Rng) -> Option<i128> {
         let noise = if temperature > 0.0 { noise(temperature) } else { vec![0; DRAWS] };
         let mut gained = 0;
         for u in 0..self.own.len() {
-            if u % 64 == 0 && budget.expired() {
+            if u % 64 == 0 && self.filled.budget.expired() {
                 return None;
             }
-            if let Some((gain, v)) = self.best(graph, scale, u, &noise, rng) {
+            if let Some((gain, v)) = self.best(u, &noise, rng) {
                 gained += i128::from(gain);
-                self.swap(graph, scale, u, v);
+                self.swap(u, v);
             }
         }
         Some(gained)
     }
 
     /// The exchange of `u` with the largest sum of gain and noise, if that is better than none.
-    fn best(
-        &self,
-        graph: &Graph,
-        scale: Scale,
-        u: usize,
-        noise: &[i64],
-        rng: &mut Rng,
-    ) -> Option<(i64, usize)> {
-        let n = self.own.len();
+    fn best(&self, u: usize, noise: &[i64], rng: &mut Rng) -> Option<(i64, usize)> {
+        let (graph, scale, n) = (self.graph, self.filled.scale, self.own.len());
         let here = self.position[u] as usize;
         let finest = &self.levels.last()?.group_of;
-        let groups = || self.starts.windows(2).map(|r| (r[0], r[1]));
-        let mut gains: Vec<(i64, usize, usize)> = groups()
+        let groups = self.starts.windows(2).map(|r| (r[0], r[1]));
+        let mut gains: Vec<(i64, usize, usize)> = groups
             .filter(|&(start, _)| finest[start] != finest[here])
             .map(|(start, end)| (self.own[u] - self.saved(u, start), start, end))
             .collect();
@@ -217,14 +208,8 @@ impl<'a> State<'a> {
             gains.select_nth_unstable(GROUPS - 1);
             gains.truncate(GROUPS);
         }
-        let rows: Vec<(i64, &[i64])> = self
-            .levels
-            .iter()
-            .map(|l| {
-                let group = l.group_of[here] as usize;
-                (l.saving, &l.traffic[group * n..(group + 1) * n])
-            })
-            .collect();
+        let rows: Vec<(i64, &[i64])> =
+            self.levels.iter().map(|l| (l.saving, &l.traffic[l.row(here)])).collect();
         let weights = graph.weights(u);
         let between = |v: usize| match weights.len() + 1 == n {
             // A full row lacks the task itself only.
@@ -260,8 +245,8 @@ impl<'a> State<'a> {
         best
     }
 
-    fn swap(&mut self, graph: &Graph, scale: Scale, u: usize, v: usize) {
-        let n = self.own.len();
+    fn swap(&mut self, u: usize, v: usize) {
+        let (graph, scale, n) = (self.graph, self.filled.scale, self.own.len());
         let (p, q) = (self.position[u] as usize, self.position[v] as usize);
         // What every other task has more traffic with u than with v.
         let change = &mut self.change;
@@ -270,18 +255,18 @@ impl<'a> State<'a> {
         graph.arcs(u).for_each(|(t, w)| change[t as usize] += scale.weight(w));
         graph.arcs(v).for_each(|(t, w)| change[t as usize] -= scale.weight(w));
         for level in &mut self.levels {
-            let (a, b) = (level.group_of[p] as usize, level.group_of[q] as usize);
-            if a == b {
+            if level.group_of[p] == level.group_of[q] {
                 continue;
             }
-            for (group, sign) in [(a, -1), (b, 1)] {
-                let row = &mut level.traffic[group * n..(group + 1) * n];
-                row.iter_mut().zip(change.iter()).for_each(|(sum, c)| *sum += sign * c);
+            for (row, sign) in [(level.row(p), -1), (level.row(q), 1)] {
+                let row = level.traffic[row].iter_mut();
+                row.zip(change.iter()).for_each(|(sum, c)| *sum += sign * c);
             }
         }
         (self.position[u], self.position[v]) = (q as u32, p as u32);
         (self.task_at[p], self.task_at[q]) = (v as u32, u as u32);
-        // Whoever shares a group with one of them, on the outermost level that they do not share.
+        // The tasks that share a group with one of the two, on the outermost level where the two
+        // are in different groups.
         let differs = |l: &&Level| l.group_of[p] != l.group_of[q];
         let Some(outer) = self.levels.iter().position(|l| differs(&l)) else { return };
         for at in [p, q] {
@@ -298,6 +283,7 @@ impl<'a> State<'a> {
 mod tests {
     use super::*;
     use crate::mapping::engine::seeded;
+    use crate::mapping::{Budget, Problem};
     use crate::metrics::hop_bytes;
     use crate::topology::parse;
 
@@ -311,8 +297,9 @@ mod tests {
         for spec in ["tree:4:3:5@1:10:100", "tree:5:12@1:7", "tree:60@3", "tree:3:1:20@1:5:9"] {
             let topology = parse(spec).unwrap();
             let places: Vec<u32> = (0..n).collect();
-            let scale = Scale::new(graph.total_weight(), 100);
-            let tree = TreePlaces::new(topology.as_tree().unwrap(), &places, scale).unwrap();
+            let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+            let filled = FilledProblem::new(&problem, &Budget::unlimited());
+            let tree = TreePlaces::new(topology.as_tree().unwrap(), &places, filled.scale).unwrap();
             let mut position: Vec<u32> = places.clone();
             let cost = |position: &[u32]| -> i128 {
                 let slots: Vec<usize> =
@@ -321,7 +308,7 @@ mod tests {
             };
             let before = cost(&position);
             let rng = &mut seeded(1);
-            exchange(&graph, scale, &tree, &mut position, rng, &Budget::unlimited());
+            exchange(&filled, &tree, &mut position);
             let after = cost(&position);
             let mut sorted = position.clone();
             sorted.sort_unstable();
@@ -329,15 +316,15 @@ mod tests {
             assert_eq!(after < before, spec != "tree:60@3", "{spec}");
             // From another start, every gain that the search sees is the true one.
             let mut start: Vec<u32> = (0..n).rev().collect();
-            let Some(mut state) = State::new(&graph, scale, &tree, &mut start) else {
+            let Some(mut state) = State::new(&filled, &tree, &mut start) else {
                 assert_eq!(spec, "tree:60@3");
                 continue;
             };
             for u in 0..n as usize {
                 let noise = if u < 30 { vec![0; DRAWS] } else { noise(50.0) };
-                if let Some((gain, v)) = state.best(&graph, scale, u, &noise, rng) {
+                if let Some((gain, v)) = state.best(u, &noise, rng) {
                     let before = cost(state.position);
-                    state.swap(&graph, scale, u, v);
+                    state.swap(u, v);
                     assert_eq!(before - cost(state.position), i128::from(gain), "{spec} {u} {v}");
                 }
             }

@@ -1,52 +1,48 @@
-//! What all algorithms of the papers start from: the affinity graph in the engine's form with as
-//! many vertices as places, distances between places, and the way back to an answer.
+//! The common start of the papers' algorithms: the affinity graph in the engine's form with as many
+//! vertices as places, distances between places, and the way back to an answer.
 //!
-//! The papers assume as many tasks as processors. With fewer tasks, the graph is filled up with
-//! tasks that talk to nobody, which take the places that are left over.
+//! The papers assume as many tasks as processors. If there are fewer tasks, vertices without edges are
+//! added to the graph. They take the places that are left over.
 
-use crate::mapping::engine::{Csr, Rng, Scale, heaviest, is_dense, seeded};
+use crate::mapping::engine::{Csr, Distance, Rng, Scale, heaviest, honour_fixed, is_dense, seeded};
 use crate::mapping::multisection::{BisectEffort, Bisector};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 use crate::matrix::Graph;
 
-/// Problem, graph and scale of a run.
-pub(super) struct FilledProblem<'a, 'b> {
-    pub(super) problem: &'b Problem<'a>,
+/// A problem in the form that the algorithms work on.
+pub(super) struct FilledProblem<'a> {
+    pub(super) problem: &'a Problem<'a>,
     /// As many vertices as places; the first [`Problem::tasks`] are the tasks.
     pub(super) graph: Csr,
     pub(super) rng: Rng,
-    scale: Scale,
-    budget: Budget,
+    /// How input numbers became those of the search.
+    pub(super) scale: Scale,
+    pub(super) budget: Budget,
 }
 
-impl<'a, 'b> FilledProblem<'a, 'b> {
-    pub(super) fn new(problem: &'b Problem<'a>, budget: &Budget) -> Self {
+impl<'a> FilledProblem<'a> {
+    pub(super) fn new(problem: &'a Problem<'a>, budget: &Budget) -> Self {
         FilledProblem::with_graph(problem, budget, Csr::from_graph)
     }
 
     /// As [`FilledProblem::new`], but of a dense matrix only the heaviest pairs.
-    pub(super) fn thinned(problem: &'b Problem<'a>, budget: &Budget) -> Self {
-        FilledProblem::with_graph(problem, budget, |graph, scale| match is_dense(graph) {
-            true => heaviest(graph, scale),
-            false => Csr::from_graph(graph, scale),
-        })
+    pub(super) fn thinned(problem: &'a Problem<'a>, budget: &Budget) -> Self {
+        let dense = is_dense(problem.graph());
+        FilledProblem::with_graph(problem, budget, if dense { heaviest } else { Csr::from_graph })
     }
 
     fn with_graph(
-        problem: &'b Problem<'a>,
+        problem: &'a Problem<'a>,
         budget: &Budget,
-        make: impl Fn(&Graph, Scale) -> Csr,
+        make: fn(&Graph, Scale) -> Csr,
     ) -> Self {
-        let topology = problem.topology();
-        let places = problem.places();
-        // Distances from one slot, doubled, bound all others by the triangle inequality; the other
-        // factor is margin for tables that do not obey it.
+        let (topology, places) = (problem.topology(), problem.places());
+        // By the triangle inequality no distance is more than twice the largest one from the first
+        // slot. The other factor of 4 is a margin for tables of distances that break the inequality.
         let first = places.first().copied().unwrap_or(0) as usize;
         let largest = places.iter().map(|&p| topology.distance(first, p as usize)).max();
-        let scale = Scale::new(
-            problem.graph().total_weight().max(1),
-            largest.unwrap_or(1).max(1).saturating_mul(8),
-        );
+        let largest = largest.unwrap_or(1).max(1).saturating_mul(8);
+        let scale = Scale::new(problem.graph().total_weight().max(1), largest);
         let mut graph = make(problem.graph(), scale);
         if problem.objective() == Objective::TotalHops {
             graph.weights.fill(1);
@@ -63,18 +59,6 @@ impl<'a, 'b> FilledProblem<'a, 'b> {
         self.problem.places().len()
     }
 
-    /// How input numbers became those of the search.
-    pub(super) fn scale(&self) -> Scale {
-        self.scale
-    }
-
-    /// Distance of two places.
-    #[inline]
-    pub(super) fn distance(&self, a: usize, b: usize) -> i64 {
-        let places = self.problem.places();
-        self.between_slots(places[a] as usize, places[b] as usize)
-    }
-
     /// Distance of two slots.
     #[inline]
     pub(super) fn between_slots(&self, a: usize, b: usize) -> i64 {
@@ -88,64 +72,47 @@ impl<'a, 'b> FilledProblem<'a, 'b> {
             Preset::Default => (1, 4, 4),
             Preset::Strong => (3, 8, 8),
         };
-        let effort = BisectEffort::new(runs, growings, passes, 0);
-        Bisector::new(effort, &self.budget)
+        Bisector::new(BisectEffort::new(runs, growings, passes, 0), &self.budget)
     }
 
-    /// The answer: drops the filling, swaps fixed tasks to their places and evaluates.
+    /// Extends an answer for the tasks to all vertices: the added ones take the places left over.
+    pub(super) fn fill_up(&self, mut place_of: Vec<u32>) -> Vec<u32> {
+        let mut taken = vec![false; self.len()];
+        place_of.iter().for_each(|&p| taken[p as usize] = true);
+        place_of.extend((0..self.len() as u32).filter(|&p| !taken[p as usize]));
+        place_of
+    }
+
+    /// The answer: drops the added vertices, swaps fixed tasks to their places and evaluates.
     pub(super) fn outcome(&self, mut place_of: Vec<u32>) -> Outcome {
-        let tasks = self.problem.tasks();
-        place_of.truncate(tasks);
+        place_of.truncate(self.problem.tasks());
         if self.problem.has_fixed() {
-            let mut at = vec![u32::MAX; self.len()];
-            for (task, &place) in place_of.iter().enumerate() {
-                at[place as usize] = task as u32;
-            }
-            for task in 0..tasks {
-                let Some(wanted) = self.problem.fixed_place(task) else { continue };
-                let (here, other) = (place_of[task], at[wanted]);
-                place_of[task] = wanted as u32;
-                at[here as usize] = other;
-                at[wanted] = task as u32;
-                if other != task as u32
-                    && let Some(moved) = place_of.get_mut(other as usize)
-                {
-                    *moved = here;
-                }
-            }
+            honour_fixed(&mut place_of, self.len(), |task| self.problem.fixed_place(task));
         }
         Outcome::new(self.problem, place_of)
     }
 }
 
-/// Splits `members` of `graph` into parts of exactly the given sizes by recursive bisection, with
-/// few weight between parts. The sizes add up to the number of members. `local` is scratch as for
-/// [`Csr::subgraph`].
+/// Distances of places.
+impl Distance for FilledProblem<'_> {
+    #[inline]
+    fn between(&self, a: u32, b: u32) -> i64 {
+        let places = self.problem.places();
+        self.between_slots(places[a as usize] as usize, places[b as usize] as usize)
+    }
+}
+
+/// Splits `members`, which are the vertices of `graph`, into parts of exactly the given sizes by
+/// recursive bisection, with little weight between parts. The sizes add up to the number of members.
 pub(super) fn partition(
     graph: &Csr,
     members: &[u32],
     sizes: &[usize],
     bisector: &mut Bisector,
     rng: &mut Rng,
-    local: &mut [u32],
 ) -> Vec<Vec<u32>> {
-    let mut parts = Vec::with_capacity(sizes.len());
-    let sub = graph.subgraph(members, local);
-    split(&sub, members, sizes, bisector, rng, &mut parts);
-    parts
-}
-
-fn split(
-    graph: &Csr,
-    members: &[u32],
-    sizes: &[usize],
-    bisector: &mut Bisector,
-    rng: &mut Rng,
-    parts: &mut Vec<Vec<u32>>,
-) {
     if sizes.len() <= 1 {
-        parts.extend(sizes.iter().map(|_| members.to_vec()));
-        return;
+        return sizes.iter().map(|_| members.to_vec()).collect();
     }
     let (left, right) = sizes.split_at(sizes.len() / 2);
     let target: usize = left.iter().sum();
@@ -155,11 +122,13 @@ fn split(
         _ => bisector.bisect(graph, target as i64, rng).side,
     };
     let mut local = vec![u32::MAX; graph.len()];
-    for (which, sizes) in [(0, left), (1, right)] {
+    let mut part = |which: u8, sizes: &[usize]| {
         let chosen: Vec<u32> =
             (0..members.len() as u32).filter(|&v| side[v as usize] == which).collect();
         let tasks: Vec<u32> = chosen.iter().map(|&v| members[v as usize]).collect();
-        let sub = graph.subgraph(&chosen, &mut local);
-        split(&sub, &tasks, sizes, bisector, rng, parts);
-    }
+        partition(&graph.subgraph(&chosen, &mut local), &tasks, sizes, bisector, rng)
+    };
+    let mut parts = part(0, left);
+    parts.extend(part(1, right));
+    parts
 }

@@ -1,94 +1,65 @@
 //! GSEARCH: GEOM, then pairs of tasks swap as long as that shortens the way of their traffic.
 //!
 //! GSearch paper (Chen and Bunde), section II, with the two variants of section IV-C and the limit
-//! of 0.35 n + 20 swaps of section IV-B. The paper counts hops of talking pairs; here every hop
-//! counts with the pair's traffic, which is the same for its stencils.
+//! of 0.35 n + 20 swaps of section IV-B. The paper counts the hops of pairs with traffic. Here every
+//! hop counts with the pair's traffic, which leads to the same swaps for the paper's stencils.
 
 use super::filled_problem::FilledProblem;
-use super::geom::Geom;
-use super::refine_topolb::{swap_gain, task_cost};
+use super::geom;
 use crate::base::error::Result;
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::engine::{Distance, Placement};
+use crate::mapping::{Budget, Outcome, Problem};
 
-/// GSEARCH, with one of its rules for what to swap.
-pub(in crate::mapping) struct GSearch {
-    choice: Choice,
+/// The algorithm as the paper recommends it: every swap that helps, as soon as it is found.
+pub(super) fn first(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, |run| run.first())
 }
 
-enum Choice {
-    /// Every swap that helps, as soon as it is found.
-    First,
-    /// The best swap of each task.
-    BestOfTask,
-    /// The best swap of all pairs.
-    BestOfAll,
+/// Variation 1: the best swap of each task.
+pub(super) fn by_rank(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, |run| run.best_of_task())
 }
-
-/// The algorithm as the paper recommends it.
-pub(in crate::mapping) const GSEARCH: GSearch = GSearch { choice: Choice::First };
-
-/// Variation 1: the best swap of each rank.
-pub(in crate::mapping) const BY_RANK: GSearch = GSearch { choice: Choice::BestOfTask };
 
 /// Variation 2: the best swap of all pairs.
-pub(in crate::mapping) const BEST: GSearch = GSearch { choice: Choice::BestOfAll };
-
-impl Mapper for GSearch {
-    fn name(&self) -> &'static str {
-        match self.choice {
-            Choice::First => "gsearch",
-            Choice::BestOfTask => "gsearch-by-rank",
-            Choice::BestOfAll => "gsearch-best",
-        }
-    }
-
-    fn source(&self) -> &'static str {
-        match self.choice {
-            Choice::First => "GSearch paper, section II, Figure 2",
-            Choice::BestOfTask => "GSearch paper, section IV-C, variation 1",
-            Choice::BestOfAll => "GSearch paper, section IV-C, variation 2",
-        }
-    }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let start = Geom.map(problem, budget)?;
-        let filled = FilledProblem::new(problem, budget);
-        let n = problem.tasks();
-        let mut run = Run {
-            filled: &filled,
-            place_of: start.place_of_task,
-            free: (0..n).map(|t| problem.fixed_place(t).is_none()).collect(),
-            slack: Vec::new(),
-            swaps: 0,
-            limit: (0.35 * n as f64) as usize + 20,
-            budget,
-        };
-        run.slack = (0..n).map(|t| run.slack_of(t)).collect();
-        match self.choice {
-            Choice::First => run.first(),
-            Choice::BestOfTask => run.best_of_task(),
-            Choice::BestOfAll => run.best_of_all(),
-        }
-        let (place_of, swaps) = (run.place_of, run.swaps);
-        Ok(filled.outcome(place_of).with("swaps", swaps))
-    }
+pub(super) fn best(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, |run| run.best_of_all())
 }
 
-struct Run<'a, 'b, 'c> {
-    filled: &'c FilledProblem<'a, 'b>,
-    place_of: Vec<u32>,
+fn map(problem: &Problem<'_>, budget: &Budget, search: fn(&mut Run<'_>)) -> Result<Outcome> {
+    let start = geom::map(problem, budget)?;
+    let filled = FilledProblem::new(problem, budget);
+    let n = problem.tasks();
+    let mut run = Run {
+        placement: Placement::new(start.place_of_task, filled.len()),
+        filled: &filled,
+        free: (0..n).map(|t| problem.fixed_place(t).is_none()).collect(),
+        slack: Vec::new(),
+        swaps: 0,
+        limit: (0.35 * n as f64) as usize + 20,
+    };
+    run.slack = (0..n).map(|t| run.slack_of(t)).collect();
+    search(&mut run);
+    let (place_of, swaps) = (run.placement.place_of, run.swaps);
+    Ok(filled.outcome(place_of).with("swaps", swaps))
+}
+
+struct Run<'a> {
+    filled: &'a FilledProblem<'a>,
+    placement: Placement,
+    /// Whether each task may move.
     free: Vec<bool>,
-    /// How much less a task's edges could cost at most: a swap gains no more than that of both.
+    /// How much less a task's edges could cost at most. A swap gains no more than the slack of both.
     slack: Vec<i64>,
     swaps: usize,
     limit: usize,
-    budget: &'c Budget,
 }
 
-impl Run<'_, '_, '_> {
+impl Run<'_> {
+    /// How much hop-bytes fall if two tasks swap their places; 0 also where they surely do not fall.
     fn gain(&self, a: usize, b: usize) -> i64 {
+        let placement = &self.placement;
         match self.free[a] && self.free[b] && self.slack[a] + self.slack[b] > 0 {
-            true => swap_gain(self.filled, &self.place_of, a, b),
+            true => -placement.delta(&self.filled.graph, self.filled, a, placement.place_of[b]),
             false => 0,
         }
     }
@@ -98,13 +69,13 @@ impl Run<'_, '_, '_> {
     fn slack_of(&self, task: usize) -> i64 {
         let places = self.filled.problem.places();
         let one = i64::from(places.windows(2).all(|w| w[0] != w[1]));
-        let least: i64 = self.filled.graph.arcs(task).map(|(_, w)| w * one).sum();
-        let place = self.place_of[task];
-        task_cost(self.filled, &self.place_of, task, place, usize::MAX) - least
+        let at = &self.placement.place_of;
+        let above = |other: usize| self.filled.between(at[task], at[other]) - one;
+        self.filled.graph.arcs(task).map(|(other, w)| w * above(other)).sum()
     }
 
     fn swap(&mut self, a: usize, b: usize) {
-        self.place_of.swap(a, b);
+        self.placement.swap(a, self.placement.place_of[b]);
         self.swaps += 1;
         for task in [a, b] {
             self.slack[task] = self.slack_of(task);
@@ -115,11 +86,11 @@ impl Run<'_, '_, '_> {
     }
 
     fn over(&self) -> bool {
-        self.swaps >= self.limit || self.budget.expired()
+        self.swaps >= self.limit || self.filled.budget.expired()
     }
 
     fn first(&mut self) {
-        let n = self.place_of.len();
+        let n = self.free.len();
         loop {
             let before = self.swaps;
             for a in 0..n {
@@ -143,7 +114,7 @@ impl Run<'_, '_, '_> {
 
     /// The best partner of a task among those from `from` on, if it gains.
     fn best_partner(&self, a: usize, from: usize) -> Option<(i64, usize)> {
-        let n = self.place_of.len();
+        let n = self.free.len();
         (from..n)
             .filter(|&b| b != a)
             .map(|b| (self.gain(a, b), b))
@@ -154,7 +125,7 @@ impl Run<'_, '_, '_> {
     fn best_of_task(&mut self) {
         loop {
             let before = self.swaps;
-            for a in 0..self.place_of.len() {
+            for a in 0..self.free.len() {
                 if self.over() {
                     return;
                 }
@@ -171,7 +142,7 @@ impl Run<'_, '_, '_> {
     /// Keeps the best partner above each task. A swap changes only gains that involve the two tasks
     /// or their neighbours, so only these are computed again.
     fn best_of_all(&mut self) {
-        let n = self.place_of.len();
+        let n = self.free.len();
         let mut best: Vec<Option<(i64, usize)>> =
             (0..n).map(|a| self.best_partner(a, a + 1)).collect();
         let mut touched = vec![false; n];

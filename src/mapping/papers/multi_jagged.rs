@@ -1,20 +1,19 @@
 //! MULTI-JAGGED: as GEOM, but cut into many slabs at once instead of halves.
 //!
 //! Deveci, Rajamanickam et al., "Exploiting Geometric Partitioning in Task Mapping for Parallel
-//! Computers", IPDPS 2014, as the GSearch paper sums it up (section V): tasks and ranks are cut along
-//! one dimension into as many slabs as the job has layers there, each slab along the next. All orders
-//! of the job's sides and of the machine's dimensions are tried (above 65 536 tasks only the two that
-//! go by length), with and without turning wrap-around dimensions so that their widest gap lies at
-//! the border; the best by hop-bytes is taken.
+//! Computers", IPDPS 2014, as the GSearch paper sums it up (section V). Tasks and ranks are cut along
+//! one dimension into as many slabs as the job has layers there, and each slab along the next. All
+//! orders of the job's sides and of the machine's dimensions are tried; above 65 536 tasks only the
+//! orders by falling length. Each is tried with wrap-around dimensions as they are, and turned so that
+//! their widest gap lies at the border. The best by hop-bytes is taken.
 
 use super::filled_problem::FilledProblem;
-use super::geom::{Job, sort_ranks};
+use super::geom::{Job, by_falling_length, sort_ranks};
 use super::hiertopomap::border;
 use crate::base::error::Result;
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
-
-/// Multi-jagged partitions of tasks and of places.
-pub(in crate::mapping) struct MultiJagged;
+use crate::base::permutation::identity;
+use crate::mapping::engine::cost;
+use crate::mapping::{Budget, Outcome, Problem};
 
 /// More dimensions than this are not permuted.
 const PERMUTED: usize = 4;
@@ -22,46 +21,35 @@ const PERMUTED: usize = 4;
 /// For more tasks than this only one order is tried.
 const TRIED: usize = 1 << 16;
 
-impl Mapper for MultiJagged {
-    fn name(&self) -> &'static str {
-        "multi-jagged"
-    }
-
-    fn source(&self) -> &'static str {
-        "Deveci et al. 2014 (multi-jagged partitioning), rotations and shifts"
-    }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let filled = FilledProblem::new(problem, budget);
-        let mut job = Job::new(problem, self.name())?;
-        let mut best = (i64::MAX, Vec::new());
-        let few = problem.tasks() <= TRIED;
-        let sides = orders(&job.sides, few);
-        for shifted in [false, true] {
-            if shifted && !shift(&mut job) {
-                break;
-            }
-            for dims in orders(&job.extents(), few) {
-                for sides in &sides {
-                    if budget.expired() && best.0 < i64::MAX {
-                        break;
-                    }
-                    let place_of = slabs(&job, sides, &dims);
-                    let cost = cost(&filled, &place_of);
-                    if cost < best.0 {
-                        best = (cost, place_of);
-                    }
+pub(super) fn map(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    let filled = FilledProblem::new(problem, budget);
+    let mut job = Job::new(problem, "multi-jagged")?;
+    let mut best = (i128::MAX, Vec::new());
+    let few = problem.tasks() <= TRIED;
+    let sides = orders(&job.sides, few);
+    for shifted in [false, true] {
+        if shifted && !shift(&mut job) {
+            break;
+        }
+        for dims in orders(&job.extents(), few) {
+            for sides in &sides {
+                if budget.expired() && best.0 < i128::MAX {
+                    break;
+                }
+                let place_of = slabs(&job, sides, &dims);
+                let cost = cost(&filled.graph, &filled, &place_of);
+                if cost < best.0 {
+                    best = (cost, place_of);
                 }
             }
         }
-        Ok(filled.outcome(best.1))
     }
+    Ok(filled.outcome(best.1))
 }
 
 /// The orders to try of dimensions with these lengths: all, or only that by falling length.
 fn orders(lengths: &[usize], all: bool) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by_key(|&k| std::cmp::Reverse(lengths[k]));
+    let mut order = by_falling_length(lengths);
     let mut orders = Vec::new();
     match all && order.len() <= PERMUTED {
         true => permutations(&mut order, 0, &mut orders),
@@ -102,8 +90,7 @@ fn shift(job: &mut Job) -> bool {
 fn slabs(job: &Job, sides: &[usize], dims: &[usize]) -> Vec<u32> {
     let n = job.tasks.len();
     let mut place_of = vec![0u32; n];
-    let all: Vec<u32> = (0..n as u32).collect();
-    let mut sets = vec![(all.clone(), all, 0usize)];
+    let mut sets = vec![(identity(n), identity(n), 0usize)];
     while let Some((mut tasks, mut ranks, depth)) = sets.pop() {
         let Some(&side) = sides.get(depth).filter(|_| tasks.len() > 1) else {
             for (&task, &rank) in tasks.iter().zip(&ranks) {
@@ -113,21 +100,12 @@ fn slabs(job: &Job, sides: &[usize], dims: &[usize]) -> Vec<u32> {
         };
         tasks.sort_by_key(|&t| (job.tasks[t as usize][side], t));
         sort_ranks(&mut ranks, &job.ranks, dims[depth.min(dims.len() - 1)]);
-        for slab in
-            tasks.chunk_by(|&a, &b| job.tasks[a as usize][side] == job.tasks[b as usize][side])
-        {
+        let at = |&task: &u32| job.tasks[task as usize][side];
+        for slab in tasks.chunk_by(|a, b| at(a) == at(b)) {
             let rest = ranks.split_off(slab.len());
             sets.push((slab.to_vec(), ranks, depth + 1));
             ranks = rest;
         }
     }
     place_of
-}
-
-fn cost(filled: &FilledProblem, place_of: &[u32]) -> i64 {
-    (0..place_of.len())
-        .flat_map(|t| filled.graph.arcs(t).map(move |(other, w)| (t, other, w)))
-        .filter(|&(t, other, _)| other > t)
-        .map(|(t, other, w)| w * filled.distance(place_of[t] as usize, place_of[other] as usize))
-        .sum()
 }

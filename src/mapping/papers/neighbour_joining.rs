@@ -1,12 +1,13 @@
 //! A tree of nodes from their distances: the closest are joined, round after round.
 //!
 //! HierTopoMap paper (Wu et al. 2015), section 3.1.1, after Subramoni et al. 2012. In each round
-//! nodes that are all mutually at the least distance are joined to new nodes, whose distance to the
-//! others is the mean over their members. Means are rarely equal, so that everything within half a
-//! hop of the least counts as least; this keeps the number of rounds near log n. Memory: 4 bytes per
-//! pair of nodes.
+//! nodes that are all mutually at the least distance are joined to new nodes. The distance of a new
+//! node to the others is the mean over its members. Means are rarely equal. Therefore every distance within
+//! half a hop of the least counts as least, which keeps the number of rounds near log n. Memory: 4 bytes
+//! per pair of nodes.
 
 use super::filled_problem::FilledProblem;
+use crate::base::permutation::identity;
 use crate::topology::Tree;
 
 /// Largest number of nodes that are joined.
@@ -26,16 +27,11 @@ pub(super) fn join(filled: &FilledProblem, slots: &[usize]) -> Option<Tree> {
     let mut sizes = vec![1f32; n];
     // The node of every slot after each round.
     let mut rounds: Vec<Vec<u32>> = Vec::new();
-    let mut at: Vec<u32> = (0..n as u32).collect();
+    let mut at = identity(n);
     let mut count = n;
     while count > 1 {
-        let mut least = f32::INFINITY;
-        for a in 0..count {
-            for &d in &distance[a * count..a * count + a] {
-                least = least.min(d);
-            }
-        }
-        let bound = least + 0.5;
+        let below = (0..count).flat_map(|a| &distance[a * count..a * count + a]);
+        let bound = below.copied().fold(f32::INFINITY, f32::min) + 0.5;
         let mut joined = vec![u32::MAX; count];
         let mut next = 0;
         for a in 0..count {

@@ -1,4 +1,4 @@
-//! Nodes in the order of a breadth-first search of the network, as UMPA's algorithms visit them.
+//! Visits nodes in the order of a breadth-first search of the network, as UMPA's algorithms do.
 //!
 //! Where the topology has no links, nodes are visited by their distance instead.
 
@@ -6,50 +6,43 @@ use super::filled_problem::FilledProblem;
 use super::quotient::Quotient;
 use crate::topology::Network;
 
-/// A reusable search over the network of a problem.
+/// No node, at a vertex of the network.
+const NONE: u32 = u32::MAX;
+
+/// A search over the network of a problem. It can be repeated from other nodes.
 pub(super) struct NetworkSearch<'a> {
+    filled: &'a FilledProblem<'a>,
+    /// A slot of each node.
+    slots: &'a [usize],
     network: Option<&'a dyn Network>,
-    /// The node at a vertex of the network, `u32::MAX` at switches and at slots without one.
+    /// The node at a vertex of the network, [`NONE`] at switches and at slots that are not in use.
     node_at: Vec<u32>,
+    /// By vertex of the network: the last search that met it.
     seen: Vec<u32>,
     round: u32,
     queue: Vec<u32>,
-    slots: Vec<usize>,
 }
 
 impl<'a> NetworkSearch<'a> {
-    pub(super) fn new(filled: &FilledProblem<'a, '_>, nodes: &Quotient) -> Self {
-        let network = filled.problem.topology().network();
+    pub(super) fn new(filled: &'a FilledProblem<'a>, nodes: &'a Quotient) -> Self {
+        let (slots, network) = (&nodes.slots[..], filled.problem.topology().network());
         let vertices = network.map_or(0, Network::vertices);
-        let mut node_at = vec![u32::MAX; vertices];
+        let mut node_at = vec![NONE; vertices];
         if network.is_some() {
-            for (node, &slot) in nodes.slots.iter().enumerate() {
-                node_at[slot] = node as u32;
-            }
+            (0..).zip(slots).for_each(|(node, &slot)| node_at[slot] = node);
         }
-        NetworkSearch {
-            network,
-            node_at,
-            seen: vec![0; vertices],
-            round: 0,
-            queue: Vec::new(),
-            slots: nodes.slots.clone(),
-        }
+        let seen = vec![0; vertices];
+        NetworkSearch { filled, slots, network, node_at, seen, round: 0, queue: Vec::new() }
     }
 
-    /// Visits nodes level by level, starting with the nodes `sources` at level 0; each level comes
+    /// Visits nodes level by level, starting with the nodes `sources` at level 0. Each level comes
     /// as one list, ascending. Stops when `visit` says false.
-    pub(super) fn levels(
-        &mut self,
-        filled: &FilledProblem,
-        sources: &[u32],
-        mut visit: impl FnMut(&[u32]) -> bool,
-    ) {
+    pub(super) fn levels(&mut self, sources: &[u32], mut visit: impl FnMut(&[u32]) -> bool) {
         let mut level: Vec<u32> = sources.to_vec();
         level.sort_unstable();
         level.dedup();
         let Some(network) = self.network else {
-            return self.by_distance(filled, &level, visit);
+            return self.by_distance(&level, visit);
         };
         self.round += 1;
         self.queue.clear();
@@ -61,21 +54,16 @@ impl<'a> NetworkSearch<'a> {
         if !visit(&level) {
             return;
         }
+        let (seen, queue, round) = (&mut self.seen, &mut self.queue, self.round);
         let mut start = 0;
-        while start < self.queue.len() {
-            let end = self.queue.len();
+        while start < queue.len() {
+            let end = queue.len();
             level.clear();
             for k in start..end {
-                let (seen, queue, round) = (&mut self.seen, &mut self.queue, self.round);
-                let node_at = &self.node_at;
-                let vertex = queue[k] as usize;
-                network.neighbours(vertex, &mut |other, _| {
-                    if seen[other] != round {
-                        seen[other] = round;
+                network.neighbours(queue[k] as usize, &mut |other, _| {
+                    if std::mem::replace(&mut seen[other], round) != round {
                         queue.push(other as u32);
-                        if node_at[other] != u32::MAX {
-                            level.push(node_at[other]);
-                        }
+                        level.extend(Some(self.node_at[other]).filter(|&node| node != NONE));
                     }
                 });
             }
@@ -87,17 +75,12 @@ impl<'a> NetworkSearch<'a> {
         }
     }
 
-    fn by_distance(
-        &self,
-        filled: &FilledProblem,
-        sources: &[u32],
-        mut visit: impl FnMut(&[u32]) -> bool,
-    ) {
+    fn by_distance(&self, sources: &[u32], mut visit: impl FnMut(&[u32]) -> bool) {
         let slot = |node: u32| self.slots[node as usize];
         let mut order: Vec<(i64, u32)> = (0..self.slots.len() as u32)
             .map(|node| {
-                let nearest = sources.iter().map(|&s| filled.between_slots(slot(s), slot(node)));
-                (nearest.min().unwrap_or(0), node)
+                let to = |&s: &u32| self.filled.between_slots(slot(s), slot(node));
+                (sources.iter().map(to).min().unwrap_or(0), node)
             })
             .collect();
         order.sort_unstable();

@@ -1,8 +1,10 @@
-//! The step before mapping: tasks are grouped into as many groups as there are nodes, each exactly
-//! as large as its node (UMPA paper, III-A; HierTopoMap paper, 3.1). Groups are mapped to nodes, and
-//! then tasks to the places inside.
+//! The step before mapping: one group of tasks for each node, exactly as large as the node (UMPA
+//! paper, III-A; HierTopoMap paper, 3.1). Groups are mapped to nodes, and then tasks to the places
+//! inside.
 
 use super::filled_problem::{FilledProblem, partition};
+use crate::base::permutation::identity;
+use crate::mapping::Outcome;
 use crate::mapping::engine::{Csr, Scale, TreePlaces};
 use crate::mapping::multisection::multisect;
 
@@ -25,36 +27,35 @@ impl Quotient {
         let slot = |places: &Vec<u32>| filled.problem.places()[places[0] as usize] as usize;
         let slots = places.iter().map(slot).collect();
         let capacity: Vec<usize> = places.iter().map(Vec::len).collect();
-        let all: Vec<u32> = (0..filled.len() as u32).collect();
+        let all = identity(filled.len());
         let tasks = if capacity.iter().all(|&c| c == 1) {
             all.iter().map(|&t| vec![t]).collect()
         } else {
             let (mut bisector, mut rng) = (filled.bisector(), filled.rng.fork(1));
-            let mut local = vec![u32::MAX; filled.len()];
-            partition(&filled.graph, &all, &capacity, &mut bisector, &mut rng, &mut local)
+            partition(&filled.graph, &all, &capacity, &mut bisector, &mut rng)
         };
         let graph = quotient(&filled.graph, &tasks);
         Quotient { graph, slots, capacity, places, tasks }
     }
 
-    /// As [`Quotient::new`] where all nodes have the same number of places, which some algorithms
-    /// assume; else every place is a node of its own.
+    /// For algorithms that assume nodes of equal size: as [`Quotient::new`] if the nodes are so, else
+    /// with every place as a node of its own.
     pub(super) fn equal(filled: &FilledProblem) -> Quotient {
         let nodes = Quotient::new(filled);
         if nodes.capacity.windows(2).all(|w| w[0] == w[1]) {
             return nodes;
         }
-        let single = || (0..filled.len() as u32).map(|k| vec![k]).collect::<Vec<_>>();
+        let single: Vec<Vec<u32>> = (0..filled.len() as u32).map(|k| vec![k]).collect();
         Quotient {
-            graph: quotient(&filled.graph, &single()),
+            graph: quotient(&filled.graph, &single),
             slots: filled.problem.places().iter().map(|&s| s as usize).collect(),
             capacity: vec![1; filled.len()],
-            places: single(),
-            tasks: single(),
+            places: single.clone(),
+            tasks: single,
         }
     }
 
-    /// The groups' affinity with all groups of size 1, as bisection wants it.
+    /// The groups' affinity with all groups of size 1, for a bisection into equal numbers of groups.
     pub(super) fn unit_graph(&self) -> Csr {
         let mut graph = self.graph.clone();
         graph.sizes.fill(1);
@@ -66,9 +67,9 @@ impl Quotient {
         self.slots.len()
     }
 
-    /// The place of every task, from the node of every group. Inside a node, tasks are placed by
-    /// recursive tree mapping (HierTopoMap paper, 3.2) if the topology is a tree, else in order.
-    pub(super) fn places_of(&self, filled: &FilledProblem, node_of_group: &[u32]) -> Vec<u32> {
+    /// The answer, from the node of every group. Inside a node, tasks are placed by recursive tree
+    /// mapping (HierTopoMap paper, 3.2) if the topology is a tree, else in order.
+    pub(super) fn outcome(&self, filled: &FilledProblem, node_of_group: &[u32]) -> Outcome {
         let mut place_of = vec![0u32; filled.len()];
         let mut bisector = filled.bisector();
         let mut local = vec![u32::MAX; filled.len()];
@@ -92,7 +93,7 @@ impl Quotient {
                 place_of[task as usize] = places[tree.order[k as usize] as usize];
             }
         }
-        place_of
+        filled.outcome(place_of)
     }
 }
 

@@ -10,60 +10,45 @@
 //! above a limit are refused.
 
 use super::filled_problem::FilledProblem;
+use super::infeasible;
 use super::quotient::volume;
-use crate::base::error::{Error, ErrorKind, Result};
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::base::error::Result;
+use crate::base::permutation::identity;
+use crate::mapping::engine::Distance;
+use crate::mapping::{Budget, Outcome, Problem};
 
-/// TopoLB, of second or third order.
-pub(in crate::mapping) struct TopoLb {
-    third_order: bool,
-    /// Largest number of places.
-    limit: usize,
+/// Mean distance to all places: O(n · edges). For at most 8192 places.
+pub(super) fn second_order(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, ("topolb", false, 8192))
 }
 
-/// Mean distance to all places: O(n · edges).
-pub(in crate::mapping) const SECOND_ORDER: TopoLb = TopoLb { third_order: false, limit: 8192 };
+/// Mean distance to the free places: O(n³) in the worst case. For at most 2048 places.
+pub(super) fn third_order(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, ("topolb-third-order", true, 2048))
+}
 
-/// Mean distance to the free places: O(n³) in the worst case.
-pub(in crate::mapping) const THIRD_ORDER: TopoLb = TopoLb { third_order: true, limit: 2048 };
-
-impl Mapper for TopoLb {
-    fn name(&self) -> &'static str {
-        if self.third_order { "topolb-third-order" } else { "topolb" }
+fn map(
+    problem: &Problem<'_>,
+    budget: &Budget,
+    (name, third_order, limit): (&str, bool, usize),
+) -> Result<Outcome> {
+    let places = problem.places().len();
+    if places > limit {
+        let what = format!(
+            "{name} takes at most {limit} places, not {places}: it keeps an estimate for every \
+             task on every place"
+        );
+        return Err(infeasible(what, "topocentlb"));
     }
-
-    fn source(&self) -> &'static str {
-        if self.third_order {
-            "Agarwal, Sharma and Kale 2006, section 4.3 (TopoLB, third-order estimation)"
-        } else {
-            "Agarwal, Sharma and Kale 2006, section 4.3 (TopoLB, second-order estimation)"
+    let filled = FilledProblem::new(problem, budget);
+    let mut run = Run::new(&filled, third_order);
+    for _ in 0..filled.len() {
+        if budget.expired() {
+            break;
         }
+        run.step();
     }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        if problem.places().len() > self.limit {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                format!(
-                    "{} takes at most {} places, not {}: it keeps an estimate for every task on \
-                     every place",
-                    self.name(),
-                    self.limit,
-                    problem.places().len()
-                ),
-            )
-            .advise("--algorithm topocentlb or the default"));
-        }
-        let filled = FilledProblem::new(problem, budget);
-        let mut run = Run::new(&filled, self.third_order);
-        for _ in 0..filled.len() {
-            if budget.expired() {
-                break;
-            }
-            run.step();
-        }
-        Ok(filled.outcome(run.finish()))
-    }
+    Ok(filled.outcome(run.finish()))
 }
 
 /// Estimates of one task: its cost with placed partners on every place.
@@ -74,8 +59,8 @@ struct Row {
     sum: f64,
 }
 
-struct Run<'a, 'b, 'c> {
-    filled: &'c FilledProblem<'a, 'b>,
+struct Run<'a> {
+    filled: &'a FilledProblem<'a>,
     third_order: bool,
     place_of: Vec<u32>,
     free: Vec<u32>,
@@ -89,21 +74,22 @@ struct Run<'a, 'b, 'c> {
     unplaced: Vec<u32>,
 }
 
-impl<'a, 'b, 'c> Run<'a, 'b, 'c> {
-    fn new(filled: &'c FilledProblem<'a, 'b>, third_order: bool) -> Self {
+impl<'a> Run<'a> {
+    fn new(filled: &'a FilledProblem<'a>, third_order: bool) -> Self {
         let n = filled.len();
-        let to_free: Vec<i64> =
-            (0..n).map(|p| (0..n).map(|q| filled.distance(p, q)).sum()).collect();
+        let all = identity(n);
+        let to_all = |&p: &u32| all.iter().map(|&q| filled.between(p, q)).sum();
+        let to_free: Vec<i64> = all.iter().map(to_all).collect();
         Run {
             filled,
             third_order,
             place_of: vec![u32::MAX; n],
-            free: (0..n as u32).collect(),
+            free: all.clone(),
             mean: to_free.iter().map(|&sum| sum as f64 / n as f64).collect(),
             to_free,
             open: (0..n).map(|t| volume(&filled.graph, t)).collect(),
             rows: (0..n).map(|_| None).collect(),
-            unplaced: (0..n as u32).collect(),
+            unplaced: all,
         }
     }
 
@@ -161,24 +147,20 @@ impl<'a, 'b, 'c> Run<'a, 'b, 'c> {
         let n = self.filled.len();
         if self.third_order && !self.free.is_empty() {
             for p in 0..n {
-                self.to_free[p] -= self.filled.distance(p, place as usize);
+                self.to_free[p] -= self.filled.between(p as u32, place);
                 self.mean[p] = self.to_free[p] as f64 / self.free.len() as f64;
             }
         }
-        let partners: Vec<(usize, i64)> = self
-            .filled
-            .graph
-            .arcs(task)
-            .filter(|&(other, _)| self.place_of[other] == u32::MAX)
-            .collect();
+        let filled = self.filled;
+        let unplaced = |&(other, _): &(usize, i64)| self.place_of[other] == u32::MAX;
+        let partners: Vec<(usize, i64)> = filled.graph.arcs(task).filter(unplaced).collect();
         for &(other, weight) in &partners {
             self.open[other] -= weight;
-            let filled = self.filled;
             let row = self.rows[other].get_or_insert_with(|| {
                 Box::new(Row { placed: vec![0; n], lowest: (0.0, 0), sum: 0.0 })
             });
-            for (p, cost) in row.placed.iter_mut().enumerate() {
-                *cost += weight * filled.distance(p, place as usize);
+            for (p, cost) in (0..).zip(&mut row.placed) {
+                *cost += weight * filled.between(p, place);
             }
         }
         // Second order: only partners and rows whose lowest place is gone change as a whole.
@@ -188,13 +170,11 @@ impl<'a, 'b, 'c> Run<'a, 'b, 'c> {
             let stale = self.third_order
                 || row.lowest.1 == place
                 || partners.iter().any(|&(partner, _)| partner == other);
+            let gone = self.estimate(row, other, place);
             if stale {
                 self.refresh(other);
-            } else {
-                let gone = self.estimate(row, other, place);
-                if let Some(row) = &mut self.rows[other] {
-                    row.sum -= gone;
-                }
+            } else if let Some(row) = &mut self.rows[other] {
+                row.sum -= gone;
             }
         }
     }

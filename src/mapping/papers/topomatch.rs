@@ -3,105 +3,71 @@
 //!
 //! Jeannot, JPDC 2022: section 4.2.2 (whole regular trees, Algorithm 1), 4.4 (constraints on a tree,
 //! Algorithm 3), 4.3 (generic topologies, Algorithm 2, where the paper calls Scotch), 4.5
-//! (oversubscription: a further level of leaves below each unit; with fewer tasks than leaves the
-//! best leaves are chosen: as few groups as possible, which is then a constraint). Of dense matrices
-//! the heaviest pairs are used (4.3.2), and then tasks are exchanged by the whole matrix, which the
-//! paper has not ([`super::dense_exchange`]).
+//! (oversubscription: a further level of leaves below each unit). With fewer tasks than leaves,
+//! leaves in as few groups as possible are chosen, and this choice is then a constraint. Of dense
+//! matrices only the heaviest pairs are grouped (4.3.2). Afterwards tasks are exchanged by the whole
+//! matrix, which the paper does not do ([`super::dense_exchange`]).
 //!
-//! TreeMatch (Jeannot and Mercier, Euro-Par 2010; in Open MPI since 1.9) knows whole trees only and
-//! groups greedily where it does not enumerate; with fewer tasks than leaves, tasks that talk to
-//! nobody fill the rest.
+//! TreeMatch (Jeannot and Mercier, Euro-Par 2010; in Open MPI since 1.9) knows whole trees only. It
+//! groups greedily where it does not enumerate. With fewer tasks than leaves, tasks without traffic
+//! fill the rest.
 
-use super::bipartition;
 use super::dense_exchange::exchange;
 use super::filled_problem::FilledProblem;
 use super::quotient::quotient;
-use super::topomatch_grouping::{Strategy, group};
-use crate::base::error::{Error, ErrorKind, Result};
-use crate::mapping::engine::closest_in_tree;
-use crate::mapping::engine::{TreePlaces, is_dense};
+use super::topomatch_grouping::group;
+use super::{bipartition, infeasible};
+use crate::base::error::Result;
+use crate::base::permutation::{identity, inverse};
+use crate::mapping::engine::{TreePlaces, closest_in_tree, is_dense};
 use crate::mapping::multisection::multisect;
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
-
-/// TopoMatch, for any topology.
-pub(in crate::mapping) struct TopoMatch;
+use crate::mapping::{Budget, Objective, Outcome, Problem};
 
 /// TreeMatch, for whole trees.
-pub(in crate::mapping) struct TreeMatch;
-
-impl Mapper for TreeMatch {
-    fn name(&self) -> &'static str {
-        "treematch"
-    }
-
-    fn source(&self) -> &'static str {
-        "Jeannot and Mercier 2010 (TreeMatch, as in Open MPI)"
-    }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let Some(arity) = whole_tree(problem) else {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                "treematch needs all slots of a tree whose groups are alike on every level",
-            )
-            .at(problem.topology().name())
-            .advise("--algorithm topomatch or the default"));
-        };
-        let filled = FilledProblem::new(problem, budget);
-        let place_of = bottom_up(&filled, &arity, Strategy::Greedy, budget);
-        Ok(filled.outcome(place_of))
-    }
+pub(super) fn treematch(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    let arity = whole_tree(problem).ok_or_else(|| {
+        let what = "treematch needs all slots of a tree whose groups are alike on every level";
+        infeasible(what, "topomatch").at(problem.topology().name())
+    })?;
+    let filled = FilledProblem::new(problem, budget);
+    Ok(filled.outcome(bottom_up(&filled, &arity, false)))
 }
 
-impl Mapper for TopoMatch {
-    fn name(&self) -> &'static str {
-        "topomatch"
-    }
-
-    fn source(&self) -> &'static str {
-        "Jeannot 2022, sections 4.2 to 4.5 (TopoMatch; TreeMatch on trees)"
-    }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let filled = FilledProblem::thinned(problem, budget);
-        let tree = problem.topology().as_tree();
-        let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), filled.scale()));
-        let all_in_use = problem.tasks() == problem.places().len();
-        if let Some(arity) = whole_tree(problem).filter(|_| all_in_use) {
-            let mut place_of = bottom_up(&filled, &arity, Strategy::Adaptive, budget);
-            if let Some(tree) = &tree {
-                let mut index_of = vec![0u32; tree.order.len()];
-                (0..).zip(&tree.order).for_each(|(k, &place)| index_of[place as usize] = k);
-                let at = place_of.iter().map(|&place| index_of[place as usize]);
-                let mut position: Vec<u32> = at.collect();
-                exchanged(&filled, tree, &mut position, budget);
-                place_of = position.iter().map(|&k| tree.order[k as usize]).collect();
-            }
-            return Ok(filled.outcome(place_of).with("case", "whole tree"));
+/// TopoMatch, for any topology.
+pub(super) fn topomatch(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    let filled = FilledProblem::thinned(problem, budget);
+    let tree = problem.topology().as_tree();
+    let tree = tree.and_then(|tree| TreePlaces::new(tree, problem.places(), filled.scale));
+    let all_in_use = problem.tasks() == problem.places().len();
+    if let Some(arity) = whole_tree(problem).filter(|_| all_in_use) {
+        let mut place_of = bottom_up(&filled, &arity, true);
+        if let Some(tree) = &tree {
+            let index_of = inverse(&tree.order);
+            let position = place_of.iter().map(|&place| index_of[place as usize]).collect();
+            place_of = exchanged(&filled, tree, position);
         }
-        if let Some(tree) = tree {
-            let tree = closest(problem, &tree);
-            let mut bisector = filled.bisector();
-            let tasks: Vec<u32> = (0..problem.tasks() as u32).collect();
-            let graph = filled.graph.subgraph(&tasks, &mut vec![u32::MAX; filled.len()]);
-            let mut answer = multisect(&graph, &tree, &mut bisector, &filled.rng);
-            exchanged(&filled, &tree, &mut answer, budget);
-            let place_of = answer.iter().map(|&k| tree.order[k as usize]).collect();
-            let place_of = fill_up(place_of, filled.len());
-            return Ok(filled.outcome(place_of).with("case", "constrained tree"));
-        }
-        let place_of = bipartition::dual_bisection(&filled, budget);
-        Ok(filled.outcome(place_of).with("case", "generic topology"))
+        return Ok(filled.outcome(place_of).with("case", "whole tree"));
     }
+    let Some(tree) = tree else {
+        let place_of = bipartition::dual_bisection(&filled);
+        return Ok(filled.outcome(place_of).with("case", "generic topology"));
+    };
+    let tree = closest(problem, &tree);
+    let tasks = identity(problem.tasks());
+    let graph = filled.graph.subgraph(&tasks, &mut vec![u32::MAX; filled.len()]);
+    let position = multisect(&graph, &tree, &mut filled.bisector(), &filled.rng);
+    let place_of = filled.fill_up(exchanged(&filled, &tree, position));
+    Ok(filled.outcome(place_of).with("case", "constrained tree"))
 }
 
-/// Lowers the cost of a dense matrix by exchanges; `position` indexes the order of `tree`.
-fn exchanged(filled: &FilledProblem, tree: &TreePlaces, position: &mut [u32], budget: &Budget) {
+/// The places of tasks at positions in the order of `tree`; of a dense matrix after exchanges that
+/// lower the cost.
+fn exchanged(filled: &FilledProblem, tree: &TreePlaces, mut position: Vec<u32>) -> Vec<u32> {
     let problem = filled.problem;
     if is_dense(problem.graph()) && problem.objective() != Objective::TotalHops {
-        let rng = &mut filled.rng.fork(9);
-        exchange(problem.graph(), filled.scale(), tree, position, rng, budget);
+        exchange(filled, tree, &mut position);
     }
+    position.iter().map(|&k| tree.order[k as usize]).collect()
 }
 
 /// As many places as tasks, in as few groups as possible.
@@ -114,18 +80,13 @@ fn closest(problem: &Problem, tree: &TreePlaces) -> TreePlaces {
     tree.restricted(&keep)
 }
 
-/// Extends an answer to the tasks that fill up the graph.
-fn fill_up(place_of: Vec<u32>, places: usize) -> Vec<u32> {
-    super::refine_topolb::fill_up(&place_of, places)
-}
-
 /// Arity from the leaves up if the places are all leaves of a regular tree, each equally often.
 fn whole_tree(problem: &Problem) -> Option<Vec<usize>> {
     let tree = problem.topology().as_tree()?;
-    let slots = problem.topology().slots();
-    let factor = problem.places().len() / slots.max(1);
-    let each = problem.places().iter().enumerate().all(|(k, &s)| s as usize == k / factor.max(1));
-    if factor == 0 || problem.places().len() != slots * factor || !each {
+    let (slots, places) = (problem.topology().slots(), problem.places());
+    let factor = places.len() / slots.max(1);
+    let each = places.iter().enumerate().all(|(k, &s)| s as usize == k / factor.max(1));
+    if factor == 0 || places.len() != slots * factor || !each {
         return None;
     }
     let mut arity: Vec<usize> = tree.arity()?.to_vec();
@@ -135,28 +96,19 @@ fn whole_tree(problem: &Problem) -> Option<Vec<usize>> {
     Some(arity)
 }
 
-/// Groups of groups until one is left; its leaves in order are the places.
-fn bottom_up(
-    filled: &FilledProblem,
-    arity: &[usize],
-    strategy: Strategy,
-    budget: &Budget,
-) -> Vec<u32> {
+/// Joins groups to larger groups until one is left. Its leaves in order are the tasks of the places.
+/// `adaptive` as for [`group`].
+fn bottom_up(filled: &FilledProblem, arity: &[usize], adaptive: bool) -> Vec<u32> {
     let mut graph = filled.graph.clone();
     let mut leaves: Vec<Vec<u32>> = (0..filled.len() as u32).map(|t| vec![t]).collect();
     let (mut bisector, mut rng) = (filled.bisector(), filled.rng.fork(4));
     for &a in arity {
         graph.sizes.fill(1);
-        let groups = group(&graph, a, strategy, &mut bisector, &mut rng, budget);
+        let groups = group(&graph, a, adaptive, &mut bisector, &mut rng, &filled.budget);
         graph = quotient(&graph, &groups);
-        leaves = groups
-            .iter()
-            .map(|members| members.iter().flat_map(|&v| leaves[v as usize].clone()).collect())
-            .collect();
+        let inside =
+            |group: &Vec<u32>| group.iter().flat_map(|&v| leaves[v as usize].clone()).collect();
+        leaves = groups.iter().map(inside).collect();
     }
-    let mut place_of = vec![0u32; filled.len()];
-    for (place, &task) in leaves.concat().iter().enumerate() {
-        place_of[task as usize] = place as u32;
-    }
-    place_of
+    inverse(&leaves.concat())
 }

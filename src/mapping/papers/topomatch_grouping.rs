@@ -6,9 +6,11 @@
 
 use super::filled_problem::partition;
 use super::quotient::volume;
+use crate::base::permutation::identity;
 use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Rng};
 use crate::mapping::multisection::Bisector;
+use std::cmp::Reverse;
 
 /// τ: up to this many candidate groups all are enumerated.
 const ENUMERATED: u64 = 30_000;
@@ -16,43 +18,32 @@ const ENUMERATED: u64 = 30_000;
 /// Candidates from which fast grouping takes the best.
 const CANDIDATES: usize = 10;
 
-/// How many candidates are dealt with that are too many to enumerate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strategy {
-    /// TopoMatch: buckets for pairs, greedily up to five, else by partitioning.
-    Adaptive,
-    /// TreeMatch: one group after the other, greedily.
-    Greedy,
-}
-
-/// Groups of exactly `arity` vertices; `arity` divides their number.
+/// Groups of exactly `arity` vertices; `arity` divides their number. Where there are too many candidates
+/// to enumerate, TopoMatch is `adaptive` (buckets for pairs, greedily up to five, else by
+/// partitioning), and TreeMatch makes one group after the other, greedily.
 pub(super) fn group(
     graph: &Csr,
     arity: usize,
-    strategy: Strategy,
+    adaptive: bool,
     bisector: &mut Bisector,
     rng: &mut Rng,
     budget: &Budget,
 ) -> Vec<Vec<u32>> {
     let n = graph.len();
     if arity <= 1 || n <= arity {
-        return (0..n as u32)
-            .collect::<Vec<_>>()
-            .chunks(arity.max(1))
-            .map(<[u32]>::to_vec)
-            .collect();
+        return chunks(&identity(n), arity.max(1));
     }
     match binomial(n as u64, arity as u64) {
         count if count <= ENUMERATED => exhaustive(graph, arity),
-        _ if strategy == Strategy::Greedy => fast(graph, arity, budget),
-        _ if arity == 2 => by_buckets(graph, rng),
-        _ if arity <= 5 => fast(graph, arity, budget),
-        _ => {
-            let all: Vec<u32> = (0..n as u32).collect();
-            let mut local = vec![u32::MAX; n];
-            partition(graph, &all, &vec![arity; n / arity], bisector, rng, &mut local)
-        }
+        _ if adaptive && arity == 2 => by_buckets(graph, rng),
+        _ if !adaptive || arity <= 5 => fast(graph, arity, budget),
+        _ => partition(graph, &identity(n), &vec![arity; n / arity], bisector, rng),
     }
+}
+
+/// Groups of `arity` in the order of the list.
+fn chunks(list: &[u32], arity: usize) -> Vec<Vec<u32>> {
+    list.chunks(arity).map(<[u32]>::to_vec).collect()
 }
 
 /// Number of subsets, saturated just above [`ENUMERATED`].
@@ -82,48 +73,42 @@ fn exhaustive(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
     let volumes: Vec<i64> = (0..n).map(|v| volume(graph, v)).collect();
     let outside = |members: &[u32]| -> i64 {
         let total: i64 = members.iter().map(|&v| volumes[v as usize]).sum();
-        let inside: i64 = members
-            .iter()
-            .flat_map(|&v| members.iter().map(move |&u| (v, u)))
-            .map(|(v, u)| weights[v as usize * n + u as usize])
-            .sum();
-        total - inside
+        let weight = |v: u32, u: u32| weights[v as usize * n + u as usize];
+        let to_members = |&v: &u32| members.iter().map(|&u| weight(v, u)).sum::<i64>();
+        total - members.iter().map(to_members).sum::<i64>()
     };
     let mut members: Vec<u32> = Vec::new();
     let mut values: Vec<i64> = Vec::new();
-    let mut current: Vec<u32> = (0..arity as u32).collect();
-    loop {
+    let mut current = identity(arity);
+    let mut next = Some(0);
+    while next.is_some() {
         values.push(outside(&current));
         members.extend_from_slice(&current);
         // The next subset in lexicographic order.
-        let Some(k) = (0..arity).rev().find(|&k| current[k] < (n - arity + k) as u32) else {
-            break;
-        };
-        current[k] += 1;
-        for j in k + 1..arity {
-            current[j] = current[j - 1] + 1;
+        next = (0..arity).rev().find(|&k| current[k] < (n - arity + k) as u32);
+        if let Some(k) = next {
+            current[k] += 1;
+            (k + 1..arity).for_each(|j| current[j] = current[j - 1] + 1);
         }
     }
     let group = |g: u32| &members[g as usize * arity..(g as usize + 1) * arity];
 
-    let mut best: Vec<Vec<u32>> =
-        (0..n as u32).collect::<Vec<_>>().chunks(arity).map(<[u32]>::to_vec).collect();
+    let mut best = chunks(&identity(n), arity);
     let mut best_value: i64 = best.iter().map(|g| outside(g)).sum();
     let mut sums = vec![(0i64, 0i64); n];
-    for (g, &value) in values.iter().enumerate() {
-        for &v in group(g as u32) {
+    for (g, &value) in (0..).zip(&values) {
+        for &v in group(g) {
             sums[v as usize].0 += value;
             sums[v as usize].1 += 1;
         }
     }
     let degree = |g: u32| {
-        let (sum, count) = group(g)
-            .iter()
-            .map(|&v| sums[v as usize])
-            .fold((0i64, 0i64), |a, b| (a.0.saturating_add(b.0), a.1 + b.1));
+        let of_members = group(g).iter().map(|&v| sums[v as usize]);
+        let (sum, count) =
+            of_members.fold((0i64, 0i64), |a, b| (a.0.saturating_add(b.0), a.1 + b.1));
         sum / count.max(1)
     };
-    let mut order: Vec<u32> = (0..values.len() as u32).collect();
+    let mut order = identity(values.len());
     for rule in 0..3 {
         match rule {
             0 => order.sort_by_key(|&g| (values[g as usize], g)),
@@ -175,14 +160,13 @@ fn by_buckets(graph: &Csr, rng: &mut Rng) -> Vec<Vec<u32>> {
         bucket.sort_unstable_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         for &(_, a, b) in bucket.iter() {
             if !used[a as usize] && !used[b as usize] {
-                used[a as usize] = true;
-                used[b as usize] = true;
+                (used[a as usize], used[b as usize]) = (true, true);
                 groups.push(vec![a, b]);
             }
         }
     }
     let rest: Vec<u32> = (0..n as u32).filter(|&v| !used[v as usize]).collect();
-    groups.extend(rest.chunks(2).map(<[u32]>::to_vec));
+    groups.extend(chunks(&rest, 2));
     groups
 }
 
@@ -190,8 +174,8 @@ fn by_buckets(graph: &Csr, rng: &mut Rng) -> Vec<Vec<u32>> {
 /// that keeps most traffic inside is taken.
 fn fast(graph: &Csr, arity: usize, budget: &Budget) -> Vec<Vec<u32>> {
     let n = graph.len();
-    let mut order: Vec<u32> = (0..n as u32).collect();
-    order.sort_by_key(|&v| std::cmp::Reverse(volume(graph, v as usize)));
+    let mut order = identity(n);
+    order.sort_by_key(|&v| Reverse(volume(graph, v as usize)));
     let mut used = vec![false; n];
     let mut near = Near { sum: vec![0; n], touched: Vec::new() };
     let (mut first, mut first_free) = (0, 0u32);
@@ -209,7 +193,7 @@ fn fast(graph: &Csr, arity: usize, budget: &Budget) -> Vec<Vec<u32>> {
         let seeds = order[first..].iter().filter(|&&v| !used[v as usize]).take(tries);
         let best = seeds
             .map(|&seed| grow(graph, arity, seed, &used, first_free, &mut near))
-            .max_by_key(|(inside, members)| (*inside, std::cmp::Reverse(members.clone())));
+            .max_by_key(|(inside, members)| (*inside, Reverse(members.clone())));
         let Some((_, members)) = best else { break };
         members.iter().for_each(|&v| used[v as usize] = true);
         groups.push(members);
@@ -243,15 +227,13 @@ fn grow(
             near.sum[other] += w;
         }
         let sums = near.touched.iter().map(|&v| (near.sum[v as usize], v));
-        let next = sums
-            .filter(|(_, v)| !members.contains(v))
-            .max_by_key(|&(sum, v)| (sum, std::cmp::Reverse(v)))
-            .map(|(sum, v)| (v, sum));
+        let next =
+            sums.filter(|(_, v)| !members.contains(v)).max_by_key(|&(sum, v)| (sum, Reverse(v)));
         let next = next.or_else(|| {
             let free = |v: &u32| !used[*v as usize] && !members.contains(v);
-            (first_free..used.len() as u32).find(free).map(|v| (v, 0))
+            (first_free..used.len() as u32).find(free).map(|v| (0, v))
         });
-        let Some((v, w)) = next else { break };
+        let Some((w, v)) = next else { break };
         members.push(v);
         inside += w;
     }
@@ -290,13 +272,13 @@ mod tests {
             let graph = clustered(n, size);
             let budget = &Budget::unlimited();
             let strategies = match size {
-                3..=5 => [Strategy::Adaptive, Strategy::Greedy].as_slice(),
-                _ => &[Strategy::Adaptive],
+                3..=5 => [true, false].as_slice(),
+                _ => &[true],
             };
-            for &strategy in strategies {
+            for &adaptive in strategies {
                 let mut bisector = Bisector::new(effort, budget);
                 let rng = &mut seeded(1);
-                let mut groups = group(&graph, size as usize, strategy, &mut bisector, rng, budget);
+                let mut groups = group(&graph, size as usize, adaptive, &mut bisector, rng, budget);
                 assert_eq!(groups.len(), (n / size) as usize);
                 let mut seen: Vec<u32> = groups.concat();
                 seen.sort_unstable();

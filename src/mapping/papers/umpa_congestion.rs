@@ -2,114 +2,71 @@
 //!
 //! Deveci et al. 2015, section III-C, Algorithm 3, on top of the greedy mapping refined for hops.
 //! As long as it helps, a group whose messages pass the most loaded link is swapped with one near
-//! its partners (Δ = 8 trials), taking the first swap that lowers the maximum, or leaves it and
+//! its partners (Δ = 8 trials). The first swap is taken that lowers the maximum, or leaves it and
 //! lowers the average. Needs a topology with links and static routes. The affinity graph does not
 //! know directions, so every edge loads its route both ways.
 
 use super::filled_problem::FilledProblem;
+use super::infeasible;
 use super::network_search::NetworkSearch;
+use super::placed_groups::PlacedGroups;
 use super::quotient::Quotient;
 use super::umpa_greedy::greedy;
-use super::umpa_hops::{Placed, refine};
-use crate::base::error::{Error, ErrorKind, Result};
+use super::umpa_hops;
+use crate::base::error::Result;
 use crate::mapping::engine::Maxima;
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::{Budget, Outcome, Problem};
 use crate::topology::Network;
 
-/// Swaps groups off the most loaded link.
-pub(in crate::mapping) struct UmpaCongestion {
-    by_volume: bool,
+/// UMC.
+pub(super) fn by_bytes(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, true)
 }
 
-/// UMC.
-pub(in crate::mapping) const MAXIMUM_CONGESTION: UmpaCongestion =
-    UmpaCongestion { by_volume: true };
-
 /// UMMC.
-pub(in crate::mapping) const MAXIMUM_MESSAGE_CONGESTION: UmpaCongestion =
-    UmpaCongestion { by_volume: false };
+pub(super) fn by_messages(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+    map(problem, budget, false)
+}
 
-impl Mapper for UmpaCongestion {
-    fn name(&self) -> &'static str {
-        if self.by_volume { "umpa-mc" } else { "umpa-mmc" }
-    }
-
-    fn source(&self) -> &'static str {
-        if self.by_volume {
-            "Deveci et al. 2015, section III-C, Algorithm 3 (UMC)"
-        } else {
-            "Deveci et al. 2015, section III-C, Algorithm 3 for messages (UMMC)"
-        }
-    }
-
-    fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        let Some(network) = problem.topology().network() else {
-            return Err(Error::new(
-                ErrorKind::Infeasible,
-                format!("{} needs the links of the topology, which has none", self.name()),
-            )
-            .at(problem.topology().name())
-            .advise("--algorithm umpa-wh or the default"));
-        };
-        let filled = FilledProblem::new(problem, budget);
-        let mut nodes = Quotient::new(&filled);
-        let mut node_of = greedy(&filled, &nodes, budget);
-        refine(&filled, &nodes, &mut node_of, budget);
-        if !self.by_volume {
-            nodes.graph.weights.fill(1);
-        }
-        let mut run = Run::new(&nodes, network, node_of, self.by_volume);
-        let swaps = run.refine(&filled, budget);
-        let place_of = nodes.places_of(&filled, &run.node_of);
-        Ok(filled
-            .outcome(place_of)
-            .with("swaps", swaps)
-            .with("congestion of groups", run.maximum.top()))
-    }
+fn map(problem: &Problem<'_>, budget: &Budget, by_volume: bool) -> Result<Outcome> {
+    let Some(network) = problem.topology().network() else {
+        let name = if by_volume { "umpa-mc" } else { "umpa-mmc" };
+        let what = format!("{name} needs the links of the topology, which has none");
+        return Err(infeasible(what, "umpa-wh").at(problem.topology().name()));
+    };
+    let filled = FilledProblem::new(problem, budget);
+    let nodes = Quotient::new(&filled);
+    let mut placed = greedy(&filled, &nodes);
+    umpa_hops::refine(&mut placed);
+    let mut run = Run::new(placed, network, by_volume);
+    let swaps = run.refine();
+    let outcome = run.placed.outcome().with("swaps", swaps);
+    Ok(outcome.with("congestion of groups", run.maximum.top()))
 }
 
 struct Run<'a> {
-    nodes: &'a Quotient,
+    placed: PlacedGroups<'a>,
     network: &'a dyn Network,
-    bandwidth: bool,
-    node_of: Vec<u32>,
-    group_at: Vec<u32>,
+    /// A link is loaded by bytes divided by its bandwidth, not by pairs of groups.
+    by_volume: bool,
     load: Vec<i64>,
     /// How many routes use each link.
     routes: Vec<u32>,
+    /// Load of each link divided by its bandwidth, the sum of these values, and how many links are used.
     maximum: Maxima,
     sum: f64,
     used: usize,
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        nodes: &'a Quotient,
-        network: &'a dyn Network,
-        node_of: Vec<u32>,
-        by_volume: bool,
-    ) -> Self {
-        let mut group_at = vec![0u32; nodes.len()];
-        for (group, &node) in node_of.iter().enumerate() {
-            group_at[node as usize] = group as u32;
-        }
-        let mut run = Run {
-            nodes,
-            network,
-            bandwidth: by_volume,
-            node_of,
-            group_at,
-            load: vec![0; network.links()],
-            routes: vec![0; network.links()],
-            maximum: Maxima::new(network.links()),
-            sum: 0.0,
-            used: 0,
-        };
+    fn new(placed: PlacedGroups<'a>, network: &'a dyn Network, by_volume: bool) -> Self {
+        let (nodes, links) = (placed.nodes, network.links());
+        let (load, routes) = (vec![0; links], vec![0; links]);
+        let (maximum, sum, used) = (Maxima::new(links), 0.0, 0);
+        let mut run = Run { placed, network, by_volume, load, routes, maximum, sum, used };
         for group in 0..nodes.len() {
-            for (other, weight) in nodes.graph.arcs(group) {
-                if other > group {
-                    run.change(group, other, weight, true);
-                }
+            for (other, weight) in nodes.graph.arcs(group).filter(|&(other, _)| other > group) {
+                run.change(group, other, weight, true);
             }
         }
         run
@@ -117,14 +74,14 @@ impl<'a> Run<'a> {
 
     /// Adds or removes the messages of an edge.
     fn change(&mut self, a: usize, b: usize, weight: i64, add: bool) {
-        let slot = |group: usize| self.nodes.slots[self.node_of[group] as usize];
-        let (p, q) = (slot(a), slot(b));
-        let (network, bandwidth) = (self.network, self.bandwidth);
+        let (p, q) = (self.placed.slot(a), self.placed.slot(b));
+        let (network, by_volume) = (self.network, self.by_volume);
+        let weight = if by_volume { weight } else { 1 };
         let (load, routes) = (&mut self.load, &mut self.routes);
         let (maximum, sum, used) = (&mut self.maximum, &mut self.sum, &mut self.used);
         for (from, to) in [(p, q), (q, p)] {
             network.route(from, to, &mut |link| {
-                let width = if bandwidth { network.bandwidth(link) } else { 1.0 };
+                let width = if by_volume { network.bandwidth(link) } else { 1.0 };
                 let before = load[link] as f64 / width;
                 if add {
                     *used += usize::from(routes[link] == 0);
@@ -144,7 +101,7 @@ impl<'a> Run<'a> {
 
     /// Swaps the nodes of two groups and updates all loads.
     fn swap(&mut self, a: usize, b: usize) {
-        let nodes = self.nodes;
+        let nodes = self.placed.nodes;
         for add in [false, true] {
             for (group, partner) in [(a, b), (b, a)] {
                 for (other, weight) in nodes.graph.arcs(group) {
@@ -155,11 +112,9 @@ impl<'a> Run<'a> {
                 }
             }
             if !add {
-                self.node_of.swap(a, b);
+                self.placed.swap(a, b);
             }
         }
-        self.group_at[self.node_of[a] as usize] = a as u32;
-        self.group_at[self.node_of[b] as usize] = b as u32;
     }
 
     fn average(&self) -> f64 {
@@ -168,32 +123,27 @@ impl<'a> Run<'a> {
 
     /// Groups whose messages pass a link, ascending.
     fn groups_on(&self, link: usize) -> Vec<usize> {
-        let slot = |group: usize| self.nodes.slots[self.node_of[group] as usize];
-        let mut groups = Vec::new();
-        for group in 0..self.nodes.len() {
-            let passes = self.nodes.graph.arcs(group).any(|(other, _)| {
-                let mut on = false;
-                self.network.route(slot(group), slot(other), &mut |l| on |= l == link);
-                self.network.route(slot(other), slot(group), &mut |l| on |= l == link);
-                on
-            });
-            if passes {
-                groups.push(group);
-            }
-        }
-        groups
+        let nodes = self.placed.nodes;
+        let passes = |from: usize, to: usize| {
+            let (from, to) = (self.placed.slot(from), self.placed.slot(to));
+            let mut on = false;
+            self.network.route(from, to, &mut |l| on |= l == link);
+            on
+        };
+        let on = |&group: &usize| {
+            nodes.graph.arcs(group).any(|(t, _)| passes(group, t) || passes(t, group))
+        };
+        (0..nodes.len()).filter(on).collect()
     }
 
-    fn refine(&mut self, filled: &FilledProblem, budget: &Budget) -> usize {
-        let mut search = NetworkSearch::new(filled, self.nodes);
+    /// Swaps groups off the most loaded link; returns the number of swaps.
+    fn refine(&mut self) -> usize {
+        let mut search = NetworkSearch::new(self.placed.filled, self.placed.nodes);
         let mut swaps = 0;
-        'links: while !budget.expired() && self.maximum.top() > 0.0 {
-            let link = self.maximum.index_of_top();
-            for group in self.groups_on(link) {
+        'links: while !self.placed.filled.budget.expired() && self.maximum.top() > 0.0 {
+            for group in self.groups_on(self.maximum.index_of_top()) {
                 let mut near = Vec::new();
-                let (node_of, group_at) = (&self.node_of[..], &self.group_at[..]);
-                let placed = Placed { filled, nodes: self.nodes, node_of, group_at };
-                placed.candidates(&mut search, group, |other| {
+                self.placed.candidates(&mut search, group, |other| {
                     near.push(other);
                     true
                 });
