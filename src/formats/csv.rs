@@ -1,22 +1,29 @@
 //! CSV: header `src,dst,bytes,messages`, one line per ordered pair with traffic, tasks from 0.
 //!
-//! Spreadsheets, pandas, R. Also read: columns in any order, without `messages`, separated by
-//! semicolons or tabs, `#` comments, and `# tasks: N` for tasks beyond the last that talks. It is
-//! not written: other tools rely on the header being the first line. Silent tasks at the end are
-//! therefore lost in this format; JSON and MatrixMarket keep them.
+//! Spreadsheets, pandas and R read it. The reader also takes columns in any order, files without
+//! `messages`, semicolons or tabs as separators, `#` comments, and `# tasks: N`, the number of
+//! tasks. This comment is not written, because other tools expect the header in the first line.
+//! Tasks without traffic after the last with traffic are therefore lost in this format; JSON and
+//! MatrixMarket keep them.
 
 use super::source::{Source, counted_once, matrix_of, short};
-use super::{Export, Format, write_error};
+use super::{Export, Format, Reader, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Traffic};
 use std::io::Write;
 
 /// The format.
-pub struct Csv;
+pub const FORMAT: Format = Format {
+    name: "csv",
+    about: "src,dst,bytes,messages for spreadsheets, pandas, R",
+    reader: Some(Reader { detects, read }),
+    writer: Some(write),
+    places_ranks: false,
+};
 
 const EXPECTED: &str = "a header src,dst,bytes,messages and lines such as 0,1,4096,2";
 
-/// The names of the columns, if this is a header.
+/// The separator, and the columns of sender, receiver, bytes and messages, if this is a header.
 fn header(text: &str) -> Option<(char, [Option<usize>; 4])> {
     let separator = [',', ';', '\t'].into_iter().find(|&c| text.contains(c))?;
     let mut columns = [None; 4];
@@ -35,90 +42,71 @@ fn header(text: &str) -> Option<(char, [Option<usize>; 4])> {
         .then_some((separator, columns))
 }
 
-impl Format for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
+fn detects(source: &Source<'_>) -> bool {
+    source.content_lines("#").next().is_some_and(|line| header(line.text).is_some())
+}
 
-    fn about(&self) -> &'static str {
-        "src,dst,bytes,messages for spreadsheets, pandas, R"
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    let mut lines = source.lines();
+    let mut least = 0;
+    let mut columns = None;
+    for line in lines.by_ref() {
+        if let Some(comment) = line.text.trim_start().strip_prefix('#') {
+            if let Some(number) = comment.trim().strip_prefix("tasks:") {
+                let last = line.number::<u64>(number, "the number of tasks", "a number")?;
+                let highest = last.saturating_sub(1).to_string();
+                let highest = line.task(&highest, "the last task", "a number")?;
+                least = if last == 0 { 0 } else { highest as usize + 1 };
+            }
+        } else if !line.text.trim().is_empty() {
+            columns = header(line.text);
+            if columns.is_none() {
+                return Err(line.error(format!("no header: '{}'", short(line.text)), EXPECTED));
+            }
+            break;
+        }
     }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        source.content_lines("#").next().is_some_and(|line| header(line.text).is_some())
-    }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let mut lines = source.lines();
-        let mut least = 0;
-        let mut columns = None;
-        for line in lines.by_ref() {
-            if let Some(comment) = line.text.trim_start().strip_prefix('#') {
-                if let Some(number) = comment.trim().strip_prefix("tasks:") {
-                    let last = line.number::<u64>(number, "the number of tasks", "a number")?;
-                    let highest = last.saturating_sub(1).to_string();
-                    let highest = line.task(&highest, "the last task", "a number")?;
-                    least = if last == 0 { 0 } else { highest as usize + 1 };
+    let Some((separator, columns)) = columns else {
+        return Err(source.error("the file has no header", EXPECTED));
+    };
+    let mut entries = Vec::new();
+    for line in lines {
+        if line.text.trim().is_empty() || line.text.trim_start().starts_with('#') {
+            continue;
+        }
+        let mut fields = [None; 4];
+        for (k, field) in line.text.split(separator).enumerate() {
+            for (which, column) in columns.iter().enumerate() {
+                if *column == Some(k) {
+                    fields[which] = Some(field.trim().trim_matches('"'));
                 }
-            } else if !line.text.trim().is_empty() {
-                columns = header(line.text);
-                if columns.is_none() {
-                    return Err(line.error(format!("no header: '{}'", short(line.text)), EXPECTED));
-                }
-                break;
             }
         }
-        let Some((separator, columns)) = columns else {
-            return Err(source.error("the file has no header", EXPECTED));
+        let [Some(src), Some(dst), Some(bytes), messages] = fields else {
+            return Err(line.error("the line has too few fields", EXPECTED));
         };
-        let mut entries = Vec::new();
-        for line in lines {
-            if line.text.trim().is_empty() || line.text.trim_start().starts_with('#') {
-                continue;
+        let sender = line.task(src, "the sender", EXPECTED)?;
+        let receiver = line.task(dst, "the receiver", EXPECTED)?;
+        let bytes = line.weight(bytes, EXPECTED)?;
+        let traffic = match messages {
+            Some(field) => {
+                Traffic { bytes, messages: line.number(field, "the number of messages", EXPECTED)? }
             }
-            let mut fields = [None; 4];
-            for (k, field) in line.text.split(separator).enumerate() {
-                for (which, column) in columns.iter().enumerate() {
-                    if *column == Some(k) {
-                        fields[which] = Some(field.trim().trim_matches('"'));
-                    }
-                }
-            }
-            let [Some(src), Some(dst), Some(bytes), messages] = fields else {
+            None if columns[3].is_some() => {
                 return Err(line.error("the line has too few fields", EXPECTED));
-            };
-            let sender = line.task(src, "the sender", EXPECTED)?;
-            let receiver = line.task(dst, "the receiver", EXPECTED)?;
-            let bytes = line.weight(bytes, EXPECTED)?;
-            let traffic = match messages {
-                Some(field) => Traffic {
-                    bytes,
-                    messages: line.number(field, "the number of messages", EXPECTED)?,
-                },
-                None if columns[3].is_some() => {
-                    return Err(line.error("the line has too few fields", EXPECTED));
-                }
-                None => counted_once(bytes),
-            };
-            entries.push((sender, receiver, traffic));
-        }
-        Ok(matrix_of(least, &entries))
+            }
+            None => counted_once(bytes),
+        };
+        entries.push((sender, receiver, traffic));
     }
+    Ok(matrix_of(least, &entries))
+}
 
-    fn writes(&self) -> bool {
-        true
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let matrix = &export.matrix;
+    writeln!(out, "src,dst,bytes,messages").map_err(write_error)?;
+    for (i, j, t) in matrix.entries() {
+        writeln!(out, "{i},{j},{},{}", t.bytes, t.messages).map_err(write_error)?;
     }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let matrix = &export.matrix;
-        writeln!(out, "src,dst,bytes,messages").map_err(write_error)?;
-        for (i, j, t) in matrix.entries() {
-            writeln!(out, "{i},{j},{},{}", t.bytes, t.messages).map_err(write_error)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! JSON: everything a record holds about its matrix, for scripts and the web.
+//! JSON: the matrix of a record with its kinds of traffic, for scripts and the web.
 //!
 //! ```json
 //! {"schema": 1, "tasks": 2, "rows": "senders", "columns": "receivers",
@@ -8,7 +8,7 @@
 //! Each entry is `[sender, receiver, bytes, messages]`. Kinds may be left out.
 
 use super::source::{MAX_TASKS, Source};
-use super::{Export, Format, write_error};
+use super::{Export, Format, Reader, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// The format.
-pub struct Json;
+pub const FORMAT: Format = Format {
+    name: "json",
+    about: "every kind of traffic as [sender, receiver, bytes, messages], for scripts",
+    reader: Some(Reader { detects, read }),
+    writer: Some(write),
+    places_ranks: false,
+};
 
 const EXPECTED: &str = r#"{"schema": 1, "tasks": 2, "traffic": {"p2p": [[0, 1, 4096, 2]]}}"#;
 
@@ -39,82 +45,59 @@ struct File {
     traffic: BTreeMap<String, Vec<(u32, u32, u64, u64)>>,
 }
 
-impl Format for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
+fn detects(source: &Source<'_>) -> bool {
+    source.bytes().iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{')
+}
 
-    fn about(&self) -> &'static str {
-        "every kind of traffic as [sender, receiver, bytes, messages], for scripts"
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    let file: File = serde_json::from_slice(source.bytes()).map_err(|e| {
+        let place = format!("{}:{}:{}", source.name(), e.line(), e.column());
+        source.error(format!("cannot read the JSON: {e}"), EXPECTED).at(place)
+    })?;
+    if file.schema != 1 {
+        let what = format!("schema {} is not known to this version", file.schema);
+        return Err(source.error(what, EXPECTED));
     }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        source.bytes().iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{')
+    if file.tasks > MAX_TASKS {
+        let what = format!("{} tasks are more than {MAX_TASKS}", file.tasks);
+        return Err(source.error(what, EXPECTED));
     }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let file: File = serde_json::from_slice(source.bytes()).map_err(|e| {
-            let place = format!("{}:{}:{}", source.name(), e.line(), e.column());
-            source.error(format!("cannot read the JSON: {e}"), EXPECTED).at(place)
-        })?;
-        if file.schema != 1 {
-            let what = format!("schema {} is not known to this version", file.schema);
+    let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(file.tasks));
+    for (name, list) in &file.traffic {
+        let Some(kind) = Kind::ALL.into_iter().find(|k| k.name() == name) else {
+            return Err(source.error(format!("unknown kind of traffic '{name}'"), EXPECTED));
+        };
+        let outside = |e: &&(u32, u32, u64, u64)| e.0.max(e.1) as usize >= file.tasks;
+        if let Some((i, j, ..)) = list.iter().find(outside) {
+            let what = format!("the pair {i}, {j} is not within {} tasks", file.tasks);
             return Err(source.error(what, EXPECTED));
         }
-        if file.tasks > MAX_TASKS {
-            let what = format!("{} tasks are more than {MAX_TASKS}", file.tasks);
-            return Err(source.error(what, EXPECTED));
-        }
-        let mut layers: [SparseMatrix; 3] =
-            std::array::from_fn(|_| SparseMatrix::empty(file.tasks));
-        for (name, list) in &file.traffic {
-            let Some(kind) = Kind::ALL.into_iter().find(|k| k.name() == name) else {
-                return Err(source.error(format!("unknown kind of traffic '{name}'"), EXPECTED));
-            };
-            let outside = |e: &&(u32, u32, u64, u64)| e.0.max(e.1) as usize >= file.tasks;
-            if let Some((i, j, ..)) = list.iter().find(outside) {
-                let what = format!("the pair {i}, {j} is not within {} tasks", file.tasks);
-                return Err(source.error(what, EXPECTED));
-            }
-            let entries: Vec<_> = list
-                .iter()
-                .map(|&(i, j, bytes, messages)| (i, j, Traffic { bytes, messages }))
-                .collect();
-            layers[kind as usize] = SparseMatrix::from_entries(file.tasks, &entries);
-        }
-        CommMatrix::from_layers(layers)
-            .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
+        let entries: Vec<_> = list
+            .iter()
+            .map(|&(i, j, bytes, messages)| (i, j, Traffic { bytes, messages }))
+            .collect();
+        layers[kind as usize] = SparseMatrix::from_entries(file.tasks, &entries);
     }
+    CommMatrix::from_layers(layers)
+        .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
+}
 
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let record = export.record;
-        let list = |kind: &Kind| {
-            record.matrix.layer(*kind).entries().map(|(i, j, t)| (i, j, t.bytes, t.messages))
-        };
-        let file = File {
-            schema: 1,
-            tasks: record.matrix.tasks(),
-            rows: "senders".into(),
-            columns: "receivers".into(),
-            key: record.key.clone(),
-            program: record.program.clone(),
-            mpi: record.mpi.clone(),
-            recorded_at: record.recorded_at,
-            traffic: export
-                .kinds
-                .iter()
-                .map(|k| (k.name().to_string(), list(k).collect()))
-                .collect(),
-        };
-        serde_json::to_writer(&mut *out, &file).map_err(|e| write_error(e.into()))?;
-        writeln!(out).map_err(write_error)
-    }
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let record = export.record;
+    let list = |kind: &Kind| {
+        record.matrix.layer(*kind).entries().map(|(i, j, t)| (i, j, t.bytes, t.messages))
+    };
+    let file = File {
+        schema: 1,
+        tasks: record.matrix.tasks(),
+        rows: "senders".into(),
+        columns: "receivers".into(),
+        key: record.key.clone(),
+        program: record.program.clone(),
+        mpi: record.mpi.clone(),
+        recorded_at: record.recorded_at,
+        traffic: export.kinds.iter().map(|k| (k.name().to_string(), list(k).collect())).collect(),
+    };
+    serde_json::to_writer(&mut *out, &file).map_err(|e| write_error(e.into()))?;
+    writeln!(out).map_err(write_error)
 }

@@ -1,25 +1,32 @@
 //! METIS graph files (`.graph`): KaHIP, KaMinPar, VieM, mt-kahypar, METIS itself.
 //!
-//! Undirected: `vertices edges [format [constraints]]`, then line i lists the neighbours of vertex
-//! i from 1, each edge at both ends. The weight of an edge is the traffic of the pair, both
-//! directions together; read back, it is split into halves, the odd byte going from the lower task
-//! to the higher. Vertex weights and sizes are skipped. Written with edge weights; a pair that
-//! exchanged only empty messages has no edge.
+//! The graph is undirected. The header is `vertices edges [format [constraints]]`. After it, line i
+//! lists the neighbours of vertex i; vertices count from 1, and each edge stands at both its ends.
+//! The weight of an edge is the traffic of the pair in both directions. A reader splits it into
+//! halves ([`Source::undirected`]). Vertex weights and sizes are skipped. Files are written with
+//! edge weights; a pair that exchanged only empty messages has no edge.
 
-use super::source::{MAX_TASKS, Source, counted_once};
-use super::{Export, Format, write_error};
+use super::source::{MAX_TASKS, Source};
+use super::{Export, Format, Reader, write_error};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, Graph, SparseMatrix};
+use crate::matrix::{CommMatrix, Graph};
 use std::io::Write;
 
 /// The format.
-pub struct Metis;
+pub const FORMAT: Format = Format {
+    name: "metis",
+    about: "undirected METIS graph for KaHIP, VieM, KaMinPar, METIS",
+    reader: Some(Reader { detects, read }),
+    writer: Some(write),
+    places_ranks: false,
+};
 
 const HEADER: &str = "'vertices edges [format [constraints]]', such as '4 5 1'";
 const ROW: &str = "pairs 'neighbour weight' (or neighbours alone), neighbours from 1";
 
-/// The numbers of a header, if it is one: vertices, edges, flags `[sizes, vertices, edges]`,
-/// numbers to skip in front of a row.
+/// What a header says, if the text is one: the number of vertices, the number of edges, whether
+/// edges have weights, and how many numbers in front of each row are skipped (the size and the
+/// weights of the vertex).
 fn header(text: &str) -> Option<(u64, u64, bool, usize)> {
     let mut fields = text.split_whitespace();
     let vertices = fields.next()?.parse().ok()?;
@@ -40,122 +47,73 @@ fn header(text: &str) -> Option<(u64, u64, bool, usize)> {
     Some((vertices, edges, flag(0), usize::from(flag(2)).saturating_add(weights)))
 }
 
-impl Format for Metis {
-    fn name(&self) -> &'static str {
-        "metis"
-    }
-
-    fn about(&self) -> &'static str {
-        "undirected METIS graph for KaHIP, VieM, KaMinPar, METIS"
-    }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        source.content_lines("%").next().is_some_and(|line| header(line.text).is_some())
-    }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        // Blank lines count: an isolated vertex has one.
-        let mut lines = source.lines().filter(|line| !line.text.trim_start().starts_with('%'));
-        let Some(first) = lines.by_ref().find(|line| !line.text.trim().is_empty()) else {
-            return Err(source.error("the file is empty", HEADER));
-        };
-        let Some((vertices, edges, weighted, skipped)) = header(first.text) else {
-            return Err(first.error("this is not the header of a METIS graph", HEADER));
-        };
-        if vertices > MAX_TASKS as u64 {
-            let what = format!("{vertices} vertices are more than {MAX_TASKS} tasks");
-            return Err(first.error(what, HEADER));
-        }
-        let tasks = vertices as usize;
-        let mut arcs: Vec<(u32, u32, u64)> = Vec::new();
-        for vertex in 0..tasks {
-            let Some(line) = lines.next() else {
-                let what = format!("the file ends after {vertex} of {tasks} vertices");
-                return Err(source.error(what, ROW));
-            };
-            let mut fields = line.text.split_whitespace();
-            if skipped > 0 && fields.by_ref().take(skipped).count() < skipped {
-                return Err(line.error("the weights of the vertex are missing", ROW));
-            }
-            while let Some(field) = fields.next() {
-                let neighbour: usize = line.number(field, "a neighbour", ROW)?;
-                if neighbour == 0 || neighbour > tasks {
-                    let what = format!("neighbour {neighbour} is not within 1 to {tasks}");
-                    return Err(line.error(what, ROW));
-                }
-                let weight = match weighted {
-                    false => 1,
-                    true => match fields.next() {
-                        Some(weight) => line.weight(weight, ROW)?,
-                        None => return Err(line.error("the last edge has no weight", ROW)),
-                    },
-                };
-                if neighbour == vertex + 1 {
-                    return Err(line.error("an edge from a vertex to itself", ROW));
-                }
-                arcs.push((vertex as u32, neighbour as u32 - 1, weight));
-            }
-        }
-        if let Some(line) = lines.find(|line| !line.text.trim().is_empty()) {
-            return Err(line.error(format!("a line after the last of {tasks} vertices"), HEADER));
-        }
-        if arcs.len() as u64 != edges.saturating_mul(2) {
-            let what = format!(
-                "{} entries for {edges} edges; every edge belongs into two lines",
-                arcs.len()
-            );
-            return Err(source.error(what, HEADER));
-        }
-        check_both_ends(source, &mut arcs, ROW)?;
-        let entries: Vec<_> = arcs
-            .iter()
-            .map(|&(i, j, w)| (i, j, counted_once(if i < j { w - w / 2 } else { w / 2 })))
-            .collect();
-        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let graph = Graph::from_traffic(&export.matrix);
-        let mut text = || {
-            writeln!(out, "{} {} 1", graph.vertices(), graph.edges())?;
-            for v in 0..graph.vertices() {
-                let row: Vec<String> =
-                    graph.arcs(v).map(|(u, w)| format!("{} {w}", u + 1)).collect();
-                writeln!(out, "{}", row.join(" "))?;
-            }
-            Ok(())
-        };
-        text().map_err(write_error)
-    }
+fn detects(source: &Source<'_>) -> bool {
+    source.content_lines("%").next().is_some_and(|line| header(line.text).is_some())
 }
 
-/// Checks that every edge stands at both its ends with one weight, and only once at each.
-pub(super) fn check_both_ends(
-    source: &Source<'_>,
-    arcs: &mut [(u32, u32, u64)],
-    expected: &str,
-) -> Result<()> {
-    arcs.sort_unstable_by_key(|&(i, j, _)| (i.min(j), i.max(j), i));
-    for pair in arcs.chunks(2) {
-        let matched = match pair {
-            [a, b] => (a.0, a.1, a.2) == (b.1, b.0, b.2),
-            _ => false,
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    // Blank lines count: an isolated vertex has one.
+    let mut lines = source.lines().filter(|line| !line.text.trim_start().starts_with('%'));
+    let Some(first) = lines.by_ref().find(|line| !line.text.trim().is_empty()) else {
+        return Err(source.error("the file is empty", HEADER));
+    };
+    let Some((vertices, edges, weighted, skipped)) = header(first.text) else {
+        return Err(first.error("this is not the header of a METIS graph", HEADER));
+    };
+    if vertices > MAX_TASKS as u64 {
+        let what = format!("{vertices} vertices are more than {MAX_TASKS} tasks");
+        return Err(first.error(what, HEADER));
+    }
+    let tasks = vertices as usize;
+    let mut arcs: Vec<(u32, u32, u64)> = Vec::new();
+    for vertex in 0..tasks {
+        let Some(line) = lines.next() else {
+            let what = format!("the file ends after {vertex} of {tasks} vertices");
+            return Err(source.error(what, ROW));
         };
-        if !matched {
-            let (i, j, _) = pair[0];
-            let what = format!(
-                "the edge of tasks {i} and {j} (from 0) does not stand at both ends once and alike"
-            );
-            return Err(source.error(what, expected));
+        let mut fields = line.text.split_whitespace();
+        if skipped > 0 && fields.by_ref().take(skipped).count() < skipped {
+            return Err(line.error("the weights of the vertex are missing", ROW));
+        }
+        while let Some(field) = fields.next() {
+            let neighbour: usize = line.number(field, "a neighbour", ROW)?;
+            if neighbour == 0 || neighbour > tasks {
+                let what = format!("neighbour {neighbour} is not within 1 to {tasks}");
+                return Err(line.error(what, ROW));
+            }
+            let weight = match weighted {
+                false => 1,
+                true => match fields.next() {
+                    Some(weight) => line.weight(weight, ROW)?,
+                    None => return Err(line.error("the last edge has no weight", ROW)),
+                },
+            };
+            if neighbour == vertex + 1 {
+                return Err(line.error("an edge from a vertex to itself", ROW));
+            }
+            arcs.push((vertex as u32, neighbour as u32 - 1, weight));
         }
     }
-    Ok(())
+    if let Some(line) = lines.find(|line| !line.text.trim().is_empty()) {
+        return Err(line.error(format!("a line after the last of {tasks} vertices"), HEADER));
+    }
+    if arcs.len() as u64 != edges.saturating_mul(2) {
+        let what =
+            format!("{} entries for {edges} edges; every edge belongs into two lines", arcs.len());
+        return Err(source.error(what, HEADER));
+    }
+    source.undirected(tasks, arcs, ROW)
+}
+
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let graph = Graph::from_traffic(&export.matrix);
+    let mut text = || {
+        writeln!(out, "{} {} 1", graph.vertices(), graph.edges())?;
+        for v in 0..graph.vertices() {
+            let row: Vec<String> = graph.arcs(v).map(|(u, w)| format!("{} {w}", u + 1)).collect();
+            writeln!(out, "{}", row.join(" "))?;
+        }
+        Ok(())
+    };
+    text().map_err(write_error)
 }

@@ -1,11 +1,11 @@
-//! Files of other tools: matrices in and out, rank orders out.
+//! Files of other tools: communication matrices are read and written, rank orders are written.
 //!
-//! Every format is one file here and one [`Format`] in [`FORMATS`]; [`csv`] is the template. What
-//! a file is, is told from its content, never from its name. Readers work in time linear in the
-//! file (times a sort), never panic, allocate no more than the content warrants whatever a header
-//! claims, and name file and line of the first thing that is wrong.
+//! Every format has a file here and a line in [`FORMATS`]; [`csv`] is the template. A file is
+//! recognised by its content, never by its name. Readers work in time linear in the file (times a
+//! sort). They never panic. They allocate no more than the content warrants, whatever a header
+//! claims. Their errors name the file and the line of the first mistake.
 //!
-//! Formats that carry no number of messages are read as one message for each pair with bytes.
+//! A format without message counts is read as one message for each pair with bytes.
 
 pub mod csv;
 pub mod eagermap;
@@ -27,11 +27,11 @@ use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::Record;
 use std::io::Write;
 
-/// What a writer gets.
+/// The input of a writer.
 pub struct Export<'a> {
-    /// The record, for names and places.
+    /// The record, from which writers take names and places.
     pub record: &'a Record,
-    /// The kinds of traffic asked for.
+    /// The kinds of traffic that the user asked for.
     pub kinds: &'a [Kind],
     /// The traffic of these kinds added up.
     pub matrix: SparseMatrix,
@@ -40,7 +40,7 @@ pub struct Export<'a> {
 }
 
 impl<'a> Export<'a> {
-    /// The traffic of some kinds, in the rank order of the recorded launch.
+    /// An export of these kinds of traffic, with the rank order of the recorded launch.
     pub fn new(record: &'a Record, kinds: &'a [Kind]) -> Self {
         let process_of_task =
             (0..record.matrix.tasks()).map(|task| record.launch.process_of(task) as u32).collect();
@@ -48,82 +48,103 @@ impl<'a> Export<'a> {
     }
 }
 
-/// A file format: reads, writes, or both.
-pub trait Format: Sync {
-    /// Name on the command line.
-    fn name(&self) -> &'static str;
+/// A file format: its name, and the functions that read and write it.
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is and which tools read it, in one line.
+    pub about: &'static str,
+    reader: Option<Reader>,
+    writer: Option<Writer>,
+    /// True if a file says where ranks go, rather than which tasks talk to each other.
+    pub places_ranks: bool,
+}
 
-    /// What it is and who reads it, in one line.
-    fn about(&self) -> &'static str;
+/// How a format is recognised and read.
+struct Reader {
+    /// True if the content looks like the format.
+    detects: fn(&Source<'_>) -> bool,
+    read: fn(&Source<'_>) -> Result<CommMatrix>,
+}
 
-    /// True if the content looks like this format.
-    fn detects(&self, _source: &Source<'_>) -> bool {
-        false
+type Writer = fn(&Export<'_>, &mut dyn Write) -> Result<()>;
+
+impl Format {
+    /// A format that says where ranks go. Such formats are only written.
+    const fn rank_order(name: &'static str, about: &'static str, writer: Writer) -> Self {
+        Format { name, about, reader: None, writer: Some(writer), places_ranks: true }
     }
 
     /// True if [`Format::read`] works.
-    fn reads(&self) -> bool {
-        false
-    }
-
-    /// The matrix in a file.
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let message = format!("{} files are written, not read", self.name());
-        Err(Error::new(ErrorKind::Usage, message).at(source.name()))
+    pub fn reads(&self) -> bool {
+        self.reader.is_some()
     }
 
     /// True if [`Format::write`] works.
-    fn writes(&self) -> bool {
-        false
+    pub fn writes(&self) -> bool {
+        self.writer.is_some()
     }
 
-    /// True if the file says where ranks go, rather than who talks to whom.
-    fn places_ranks(&self) -> bool {
-        false
+    /// True if the content looks like this format, and can be read.
+    pub fn detects(&self, source: &Source<'_>) -> bool {
+        self.reader.as_ref().is_some_and(|reader| (reader.detects)(source))
+    }
+
+    /// The matrix in a file.
+    pub fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
+        let Some(reader) = &self.reader else {
+            let message = format!("{} files are written, not read", self.name);
+            return Err(Error::new(ErrorKind::Usage, message).at(source.name()));
+        };
+        (reader.read)(source)
     }
 
     /// Writes an export.
-    fn write(&self, _export: &Export<'_>, _out: &mut dyn Write) -> Result<()> {
-        Err(Error::new(ErrorKind::Usage, format!("{} files are read, not written", self.name())))
+    pub fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+        let Some(write) = self.writer else {
+            let message = format!("{} files are read, not written", self.name);
+            return Err(Error::new(ErrorKind::Usage, message));
+        };
+        write(export, out)
     }
 }
 
-/// All formats; the order is that of detection: what has a clear mark comes first.
-pub static FORMATS: &[&dyn Format] = &[
-    &json::Json,
-    &mtx::MatrixMarket,
-    &csv::Csv,
-    &prof::Prof,
-    &eagermap::EagerMap,
-    &treematch::TreeMatch,
-    &scotch::Graphs,
-    &metis::Metis,
-    &npz::Npz,
-    &picture::Png,
-    &picture::Svg,
-    &rank_orders::Rankfile,
-    &rank_orders::Prrte,
-    &rank_orders::MpichRankmap,
-    &rank_orders::Hydra,
-    &rank_orders::Slurm,
-    &rank_orders::Cray,
-    &scotch::Mappings,
-    &scotch::Targets,
+/// All formats, in the order in which they are tried: those with a clear mark come first.
+pub static FORMATS: &[Format] = &[
+    json::FORMAT,
+    mtx::FORMAT,
+    csv::FORMAT,
+    prof::FORMAT,
+    eagermap::FORMAT,
+    treematch::FORMAT,
+    scotch::GRAPH,
+    metis::FORMAT,
+    npz::FORMAT,
+    picture::PNG,
+    picture::SVG,
+    rank_orders::RANKFILE,
+    rank_orders::PRRTE,
+    rank_orders::MPICH_RANKMAP,
+    rank_orders::HYDRA,
+    rank_orders::SLURM,
+    rank_orders::CRAY,
+    scotch::MAPPING,
+    scotch::TARGET,
 ];
 
-/// The format of that name.
-pub fn by_name(name: &str) -> Result<&'static dyn Format> {
-    FORMATS.iter().copied().find(|f| f.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|f| f.name()).collect();
+/// The format with this name.
+pub fn by_name(name: &str) -> Result<&'static Format> {
+    FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
         Error::new(ErrorKind::Usage, format!("unknown format '{name}'"))
             .advise(format!("one of {}", names.join(", ")))
     })
 }
 
-/// The format of a content.
-pub fn detect(source: &Source<'_>) -> Result<&'static dyn Format> {
-    FORMATS.iter().copied().find(|f| f.reads() && f.detects(source)).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name()).collect();
+/// The format that a content has.
+pub fn detect(source: &Source<'_>) -> Result<&'static Format> {
+    FORMATS.iter().find(|f| f.detects(source)).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name).collect();
         Error::new(ErrorKind::Format, "the file has none of the known matrix formats")
             .at(source.name())
             .advise(format!("a file of one of {}", names.join(", ")))
@@ -136,7 +157,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<CommMatrix> {
     detect(&source)?.read(&source)
 }
 
-/// An error of writing, for formats.
+/// The error of a failed write.
 pub(crate) fn write_error(error: std::io::Error) -> Error {
     let message = format!("cannot write: {error}");
     Error::new(ErrorKind::Io, message)

@@ -1,17 +1,24 @@
-//! MatrixMarket (NIST): the interchange format of sparse linear algebra; scipy, Julia, Matlab, R.
+//! MatrixMarket (NIST): the interchange format of sparse linear algebra, for scipy, Julia, Matlab
+//! and R.
 //!
-//! Rows are senders, columns receivers, values bytes. Read: `coordinate` and `array`, `integer`,
+//! Rows are senders, columns are receivers, and values are bytes. Read: `coordinate` and `array`, `integer`,
 //! `real`, `double` and `pattern`, `general` and `symmetric` (both directions get the value).
 //! Written: `coordinate integer general`.
 
 use super::source::{Line, MAX_TASKS, Source, counted_once, short};
-use super::{Export, Format, write_error};
+use super::{Export, Format, Reader, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::io::Write;
 
 /// The format.
-pub struct MatrixMarket;
+pub const FORMAT: Format = Format {
+    name: "mtx",
+    about: "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R",
+    reader: Some(Reader { detects, read }),
+    writer: Some(write),
+    places_ranks: false,
+};
 
 const MARK: &str = "%%matrixmarket";
 const HEADER: &str = "'%%MatrixMarket matrix coordinate integer general'";
@@ -23,11 +30,11 @@ type Entry = (u32, u32, Traffic);
 
 /// What the first line says.
 struct Header {
-    /// All values column by column, rather than entries with their indices.
+    /// The file lists all values column by column, rather than entries with their indices.
     dense: bool,
-    /// Entries have no value.
+    /// The entries have no values.
     pattern: bool,
-    /// Only the part from the diagonal down is there.
+    /// The file holds only the diagonal and the part below it.
     symmetric: bool,
 }
 
@@ -60,7 +67,8 @@ impl Header {
     }
 }
 
-/// The values of an array: column by column, a symmetric one from the diagonal down.
+/// The values of an array, which stand column by column; in a symmetric one each column begins at
+/// the diagonal.
 fn dense<'a>(
     source: &Source<'_>,
     lines: impl Iterator<Item = Line<'a>>,
@@ -122,71 +130,53 @@ fn sparse<'a>(
     }
 }
 
-impl Format for MatrixMarket {
-    fn name(&self) -> &'static str {
-        "mtx"
-    }
+fn detects(source: &Source<'_>) -> bool {
+    source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
+}
 
-    fn about(&self) -> &'static str {
-        "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R"
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    let header = Header::read(source)?;
+    let mut lines = source.content_lines("%");
+    let Some(line) = lines.next() else {
+        return Err(source.error("the file ends before the size", SIZE));
+    };
+    let sizes: Vec<&str> = line.text.split_whitespace().collect();
+    let (rows, columns, count) = match (header.dense, sizes.as_slice()) {
+        (false, [r, c, n]) => (*r, *c, line.number::<u64>(n, "the number of entries", SIZE)?),
+        (true, [r, c]) => (*r, *c, 0),
+        _ => return Err(line.error("the size does not have its numbers", SIZE)),
+    };
+    let tasks: usize = line.number(rows, "the number of rows", SIZE)?;
+    if tasks != line.number::<usize>(columns, "the number of columns", SIZE)? {
+        return Err(line.error(format!("the matrix is not square: {rows} × {columns}"), SIZE));
     }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
+    if tasks > MAX_TASKS {
+        return Err(line.error(format!("{tasks} rows are more than {MAX_TASKS} tasks"), SIZE));
     }
-
-    fn reads(&self) -> bool {
-        true
+    let mut entries = match header.dense {
+        true => dense(source, lines, tasks, header.symmetric)?,
+        false => sparse(source, lines, tasks, count, header.pattern)?,
+    };
+    if header.symmetric {
+        let mirrored = |&(i, j, traffic): &Entry| (i != j).then_some((j, i, traffic));
+        let other: Vec<Entry> = entries.iter().filter_map(mirrored).collect();
+        entries.extend(other);
     }
+    Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+}
 
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let header = Header::read(source)?;
-        let mut lines = source.content_lines("%");
-        let Some(line) = lines.next() else {
-            return Err(source.error("the file ends before the size", SIZE));
-        };
-        let sizes: Vec<&str> = line.text.split_whitespace().collect();
-        let (rows, columns, count) = match (header.dense, sizes.as_slice()) {
-            (false, [r, c, n]) => (*r, *c, line.number::<u64>(n, "the number of entries", SIZE)?),
-            (true, [r, c]) => (*r, *c, 0),
-            _ => return Err(line.error("the size does not have its numbers", SIZE)),
-        };
-        let tasks: usize = line.number(rows, "the number of rows", SIZE)?;
-        if tasks != line.number::<usize>(columns, "the number of columns", SIZE)? {
-            return Err(line.error(format!("the matrix is not square: {rows} × {columns}"), SIZE));
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let matrix = &export.matrix;
+    let with_bytes = matrix.entries().filter(|e| e.2.bytes > 0);
+    let text = || {
+        writeln!(out, "%%MatrixMarket matrix coordinate integer general")?;
+        writeln!(out, "% bytes; row = sender, column = receiver, tasks from 1")?;
+        let count = matrix.entries().filter(|e| e.2.bytes > 0).count();
+        writeln!(out, "{0} {0} {count}", matrix.tasks())?;
+        for (i, j, t) in with_bytes {
+            writeln!(out, "{} {} {}", i + 1, j + 1, t.bytes)?;
         }
-        if tasks > MAX_TASKS {
-            return Err(line.error(format!("{tasks} rows are more than {MAX_TASKS} tasks"), SIZE));
-        }
-        let mut entries = match header.dense {
-            true => dense(source, lines, tasks, header.symmetric)?,
-            false => sparse(source, lines, tasks, count, header.pattern)?,
-        };
-        if header.symmetric {
-            let mirrored = |&(i, j, traffic): &Entry| (i != j).then_some((j, i, traffic));
-            let other: Vec<Entry> = entries.iter().filter_map(mirrored).collect();
-            entries.extend(other);
-        }
-        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let matrix = &export.matrix;
-        let with_bytes = matrix.entries().filter(|e| e.2.bytes > 0);
-        let text = || {
-            writeln!(out, "%%MatrixMarket matrix coordinate integer general")?;
-            writeln!(out, "% bytes; row = sender, column = receiver, tasks from 1")?;
-            let count = matrix.entries().filter(|e| e.2.bytes > 0).count();
-            writeln!(out, "{0} {0} {count}", matrix.tasks())?;
-            for (i, j, t) in with_bytes {
-                writeln!(out, "{} {} {}", i + 1, j + 1, t.bytes)?;
-            }
-            Ok(())
-        };
-        text().map_err(write_error)
-    }
+        Ok(())
+    };
+    text().map_err(write_error)
 }

@@ -1,8 +1,8 @@
 //! NumPy archives (`.npz`): `scipy.sparse.load_npz` gives the matrix of bytes as CSR.
 //!
 //! The archive also holds `messages`, the numbers of messages in the order of `data`:
-//! `csr_matrix((z["messages"], z["indices"], z["indptr"]), z["shape"])`. Members are stored, not
-//! compressed, so that they can be mapped into memory.
+//! `csr_matrix((z["messages"], z["indices"], z["indptr"]), z["shape"])`. Members are stored
+//! without compression, so that they can be mapped into memory.
 
 use super::{Export, Format, write_error};
 use crate::base::error::Result;
@@ -11,7 +11,13 @@ use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// The format.
-pub struct Npz;
+pub const FORMAT: Format = Format {
+    name: "npz",
+    about: "NumPy archive: scipy.sparse.load_npz gives the matrix of bytes",
+    reader: None,
+    writer: Some(write),
+    places_ranks: false,
+};
 
 /// A `.npy` file: magic, version 1.0, header padded to a multiple of 64, little-endian data.
 fn npy(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -31,47 +37,33 @@ fn array<const N: usize>(kind: &str, values: impl Iterator<Item = [u8; N]>) -> V
     npy(kind, &format!("({},)", data.len() / N), &data)
 }
 
-impl Format for Npz {
-    fn name(&self) -> &'static str {
-        "npz"
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let matrix = &export.matrix;
+    let mut next = 0u64;
+    let starts = (0..matrix.tasks()).map(|i| {
+        next += matrix.row(i).count() as u64;
+        next
+    });
+    let starts: Vec<u64> = std::iter::once(0).chain(starts).collect();
+    let tasks = matrix.tasks() as u64;
+    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX).to_le_bytes();
+    let members = [
+        ("format", npy("|S3", "()", b"csr")),
+        ("shape", array("<i8", [tasks, tasks].into_iter().map(signed))),
+        ("data", array("<i8", matrix.entries().map(|e| signed(e.2.bytes)))),
+        ("messages", array("<i8", matrix.entries().map(|e| signed(e.2.messages)))),
+        ("indices", array("<i4", matrix.entries().map(|e| (e.1 as i32).to_le_bytes()))),
+        ("indptr", array("<i4", starts.iter().map(|&s| (s as i32).to_le_bytes()))),
+    ];
+    let failed = |e: zip::result::ZipError| write_error(std::io::Error::other(e));
+    // A zip archive is written with seeks, which a pipe does not have.
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, bytes) in members {
+        let options = options.large_file(bytes.len() as u64 > u64::from(u32::MAX) / 2);
+        zip.start_file(format!("{name}.npy"), options).map_err(failed)?;
+        zip.write_all(&bytes).map_err(write_error)?;
     }
-
-    fn about(&self) -> &'static str {
-        "NumPy archive: scipy.sparse.load_npz gives the matrix of bytes"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let matrix = &export.matrix;
-        let mut next = 0u64;
-        let starts = (0..matrix.tasks()).map(|i| {
-            next += matrix.row(i).count() as u64;
-            next
-        });
-        let starts: Vec<u64> = std::iter::once(0).chain(starts).collect();
-        let tasks = matrix.tasks() as u64;
-        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX).to_le_bytes();
-        let members = [
-            ("format", npy("|S3", "()", b"csr")),
-            ("shape", array("<i8", [tasks, tasks].into_iter().map(signed))),
-            ("data", array("<i8", matrix.entries().map(|e| signed(e.2.bytes)))),
-            ("messages", array("<i8", matrix.entries().map(|e| signed(e.2.messages)))),
-            ("indices", array("<i4", matrix.entries().map(|e| (e.1 as i32).to_le_bytes()))),
-            ("indptr", array("<i4", starts.iter().map(|&s| (s as i32).to_le_bytes()))),
-        ];
-        let failed = |e: zip::result::ZipError| write_error(std::io::Error::other(e));
-        // A zip archive is written with seeks, which a pipe does not have.
-        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-        for (name, bytes) in members {
-            let options = options.large_file(bytes.len() as u64 > u64::from(u32::MAX) / 2);
-            zip.start_file(format!("{name}.npy"), options).map_err(failed)?;
-            zip.write_all(&bytes).map_err(write_error)?;
-        }
-        let archive = zip.finish().map_err(failed)?;
-        out.write_all(&archive.into_inner()).map_err(write_error)
-    }
+    let archive = zip.finish().map_err(failed)?;
+    out.write_all(&archive.into_inner()).map_err(write_error)
 }

@@ -7,11 +7,23 @@ use crate::report::{Grid, node_order};
 use std::io::Write;
 
 /// PNG.
-pub struct Png;
+pub const PNG: Format = Format {
+    name: "png",
+    about: "heat map as PNG picture",
+    reader: None,
+    writer: Some(png),
+    places_ranks: false,
+};
 /// SVG.
-pub struct Svg;
+pub const SVG: Format = Format {
+    name: "svg",
+    about: "heat map as SVG drawing",
+    reader: None,
+    writer: Some(svg),
+    places_ranks: false,
+};
 
-/// Most cells of a PNG in each direction; each is a pixel at least.
+/// Most cells of a PNG in each direction; a cell is at least one pixel wide.
 const CELLS: usize = 1024;
 
 fn with_figure<T>(
@@ -22,7 +34,7 @@ fn with_figure<T>(
     let tasks = export.matrix.tasks();
     let identity: Vec<u32> = (0..tasks as u32).collect();
     let grid = Grid::new(&export.matrix, &identity, cells);
-    // By task: nodes are marked where the tasks of each stand together.
+    // The axes are tasks, so nodes are marked only if the tasks of each are consecutive.
     let launch = &export.record.launch;
     let order = node_order::by_node(launch, tasks);
     let together = !launch.is_reordered() && order.position_of_process == identity;
@@ -37,39 +49,11 @@ fn with_figure<T>(
     })
 }
 
-impl Format for Png {
-    fn name(&self) -> &'static str {
-        "png"
-    }
-
-    fn about(&self) -> &'static str {
-        "heat map as PNG picture"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        out.write_all(&with_figure(export, CELLS, figure::png)?).map_err(write_error)
-    }
+fn png(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    out.write_all(&with_figure(export, CELLS, figure::png)?).map_err(write_error)
 }
 
-impl Format for Svg {
-    fn name(&self) -> &'static str {
-        "svg"
-    }
-
-    fn about(&self) -> &'static str {
-        "heat map as SVG drawing"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let drawing = with_figure(export, figure::CELLS, |figure| figure.svg_file())?;
-        writeln!(out, "{drawing}").map_err(write_error)
-    }
+fn svg(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let drawing = with_figure(export, figure::CELLS, |figure| figure.svg_file())?;
+    writeln!(out, "{drawing}").map_err(write_error)
 }

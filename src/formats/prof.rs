@@ -3,69 +3,61 @@
 //!
 //! ```text
 //! E  0  1  300 bytes  3 msgs sent  …      messages of the program
-//! I  0  1  4 bytes    1 msgs sent         messages inside collective calls
+//! I  0  1  4 bytes    1 msgs sent         messages that the MPI library sent in collective calls
 //! S  0  1  …                              one-sided: 0 wrote to 1
 //! R  0  1  …                              one-sided: 0 read from 1
-//! C  0  2  4 bytes    1 msgs sent         collective calls, as the calls say
+//! C  0  2  4 bytes    1 msgs sent         collective calls, by their arguments
 //! ```
 //!
-//! E becomes point-to-point traffic, S and R one-sided traffic in the direction in which the data
-//! went. I and C are two views of the same collective calls; I, what was really sent, is taken
-//! where there is any. Lines D, O2A, A2O, A2A (communicators and their sums) say nothing about
+//! E becomes point-to-point traffic. S and R become one-sided traffic in the direction in which the
+//! data went. I and C are two views of the same collective calls: the lines C are used only in a
+//! file without lines I. Lines D, O2A, A2O and A2A (communicators and their sums) say nothing about
 //! pairs and are skipped.
 
-use super::Format;
 use super::source::{Line, Source, short};
+use super::{Format, Reader};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 
 /// The format.
-pub struct Prof;
+pub const FORMAT: Format = Format {
+    name: "prof",
+    about: "profiles of Open MPI's monitoring (cat mon.*.prof)",
+    reader: Some(Reader { detects, read }),
+    writer: None,
+    places_ranks: false,
+};
 
 const EXPECTED: &str = "a line such as 'E 0 1 300 bytes 3 msgs sent', separated by tabs";
 
-impl Format for Prof {
-    fn name(&self) -> &'static str {
-        "prof"
+fn detects(source: &Source<'_>) -> bool {
+    let starts = source.bytes().get(..64).unwrap_or(source.bytes());
+    if starts.starts_with(b"# POINT TO POINT") {
+        return true;
     }
+    let mut lines = source.content_lines("#");
+    lines.next().is_some_and(|line| pair(&line).is_ok_and(|p| p.is_some()))
+}
 
-    fn about(&self) -> &'static str {
-        "profiles of Open MPI's monitoring (cat mon.*.prof)"
-    }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        let starts = source.bytes().get(..64).unwrap_or(source.bytes());
-        if starts.starts_with(b"# POINT TO POINT") {
-            return true;
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    let mut by_letter: [Vec<(u32, u32, Traffic)>; 5] = Default::default();
+    for line in source.content_lines("#") {
+        if let Some((letter, from, to, traffic)) = pair(&line)? {
+            by_letter[letter].push((from, to, traffic));
         }
-        let mut lines = source.content_lines("#");
-        lines.next().is_some_and(|line| pair(&line).is_ok_and(|p| p.is_some()))
     }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let mut by_letter: [Vec<(u32, u32, Traffic)>; 5] = Default::default();
-        for line in source.content_lines("#") {
-            if let Some((letter, from, to, traffic)) = pair(&line)? {
-                by_letter[letter].push((from, to, traffic));
-            }
-        }
-        let [external, internal, wrote, read, calls] = by_letter;
-        let collective = if internal.is_empty() { calls } else { internal };
-        let onesided = [wrote, read.into_iter().map(|(i, j, t)| (j, i, t)).collect()].concat();
-        let all = [&external, &collective, &onesided];
-        let highest = all.iter().flat_map(|l| l.iter()).map(|e| e.0.max(e.1) as usize + 1).max();
-        let tasks = highest.unwrap_or(0);
-        let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(tasks));
-        layers[Kind::PointToPoint as usize] = SparseMatrix::from_entries(tasks, &external);
-        layers[Kind::Collective as usize] = SparseMatrix::from_entries(tasks, &collective);
-        layers[Kind::OneSided as usize] = SparseMatrix::from_entries(tasks, &onesided);
-        CommMatrix::from_layers(layers)
-            .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
-    }
+    let [external, internal, wrote, read, calls] = by_letter;
+    let collective = if internal.is_empty() { calls } else { internal };
+    let onesided = [wrote, read.into_iter().map(|(i, j, t)| (j, i, t)).collect()].concat();
+    let all = [&external, &collective, &onesided];
+    let highest = all.iter().flat_map(|l| l.iter()).map(|e| e.0.max(e.1) as usize + 1).max();
+    let tasks = highest.unwrap_or(0);
+    let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(tasks));
+    layers[Kind::PointToPoint as usize] = SparseMatrix::from_entries(tasks, &external);
+    layers[Kind::Collective as usize] = SparseMatrix::from_entries(tasks, &collective);
+    layers[Kind::OneSided as usize] = SparseMatrix::from_entries(tasks, &onesided);
+    CommMatrix::from_layers(layers)
+        .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
 }
 
 /// Letter (index into E I S R C), sender, receiver, traffic; `None` for lines about other things.

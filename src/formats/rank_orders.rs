@@ -1,8 +1,8 @@
-//! Where ranks go: orders and hosts for launchers.
+//! Files that tell launchers where ranks go: rank files, host files, rank orders.
 //!
-//! All of these place rank r of the next launch where process σ(r) of the recorded one was, σ being
-//! the order to be exported. Host names are those that the processes reported; a launcher may want
-//! them spelled as in its allocation (short or fully qualified).
+//! All of these place rank r of the next launch where process σ(r) of the recorded launch was. σ is
+//! the exported rank order. Host names are those that the processes reported. A launcher may expect
+//! another spelling, that of its allocation (short or fully qualified).
 
 use super::{Export, Format, write_error};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -11,17 +11,32 @@ use crate::topology::{Tree, UNPLACED, from_launch};
 use std::io::Write;
 
 /// Rank files of Open MPI 4: `mpirun -np N --rankfile FILE`.
-pub struct Rankfile;
+pub const RANKFILE: Format =
+    Format::rank_order("rankfile", "rank file of Open MPI 4: mpirun --rankfile FILE", open_mpi_4);
 /// Rank files of Open MPI 5 and PRRTE: `mpirun --map-by rankfile:file=FILE`.
-pub struct Prrte;
+pub const PRRTE: Format = Format::rank_order(
+    "prrte",
+    "rank file of Open MPI 5: mpirun --map-by rankfile:file=FILE",
+    open_mpi_5,
+);
 /// Options of MPICH's mpiexec from 5.0: `mpiexec $(cat FILE) -n N …`.
-pub struct MpichRankmap;
+pub const MPICH_RANKMAP: Format = Format::rank_order(
+    "mpich-rankmap",
+    "options -hosts and -rankmap of MPICH 5: mpiexec $(cat FILE) -n N",
+    mpich,
+);
 /// Host files of MPICH and Intel MPI: `mpiexec -f FILE`.
-pub struct Hydra;
+pub const HYDRA: Format =
+    Format::rank_order("hydra", "host file of MPICH and Intel MPI: mpiexec -f FILE", hydra);
 /// Host files of Slurm: `SLURM_HOSTFILE=FILE srun -n N --distribution=arbitrary`.
-pub struct Slurm;
+pub const SLURM: Format = Format::rank_order(
+    "slurm",
+    "host file of Slurm: SLURM_HOSTFILE=FILE srun --distribution=arbitrary",
+    slurm,
+);
 /// MPICH_RANK_ORDER files of Cray MPICH.
-pub struct Cray;
+pub const CRAY: Format =
+    Format::rank_order("cray", "MPICH_RANK_ORDER of Cray MPICH: MPICH_RANK_REORDER_METHOD=3", cray);
 
 /// The tree of the recorded launch.
 pub fn tree(record: &Record) -> Result<Tree> {
@@ -81,8 +96,8 @@ fn hosts<'a>(export: &'a Export<'_>) -> Result<Vec<&'a str>> {
         .collect()
 }
 
-/// The core of each process: as recorded when every process was on one core, else numbered
-/// consecutively on each node. Tells which.
+/// The core of each process, and whether it was recorded. If some process was not bound to one
+/// core, the processes of each node are numbered from 0 instead.
 fn cores(record: &Record) -> (Vec<u32>, bool) {
     let launch = &record.launch;
     // The node is the first level, and not part of the places.
@@ -132,161 +147,53 @@ fn rankfile(export: &Export<'_>, usage: &str, out: &mut dyn Write) -> Result<()>
     text().map_err(write_error)
 }
 
-impl Format for Rankfile {
-    fn name(&self) -> &'static str {
-        "rankfile"
-    }
-
-    fn about(&self) -> &'static str {
-        "rank file of Open MPI 4: mpirun --rankfile FILE"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let usage = format!("mpirun -np {} --rankfile THIS_FILE", export.process_of_task.len());
-        rankfile(export, &usage, out)
-    }
+fn open_mpi_4(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let usage = format!("mpirun -np {} --rankfile THIS_FILE", export.process_of_task.len());
+    rankfile(export, &usage, out)
 }
 
-impl Format for Prrte {
-    fn name(&self) -> &'static str {
-        "prrte"
-    }
-
-    fn about(&self) -> &'static str {
-        "rank file of Open MPI 5: mpirun --map-by rankfile:file=FILE"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        rankfile(export, "mpirun --map-by rankfile:file=THIS_FILE", out)
-    }
+fn open_mpi_5(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    rankfile(export, "mpirun --map-by rankfile:file=THIS_FILE", out)
 }
 
-impl Format for MpichRankmap {
-    fn name(&self) -> &'static str {
-        "mpich-rankmap"
-    }
-
-    fn about(&self) -> &'static str {
-        "options -hosts and -rankmap of MPICH 5: mpiexec $(cat FILE) -n N"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        hosts(export)?;
-        let map: Vec<String> = nodes(export)?.iter().map(usize::to_string).collect();
-        let names = export.record.launch.placement.node_names.join(",");
-        writeln!(out, "-hosts {names} -rankmap {}", map.join(",")).map_err(write_error)
-    }
+fn mpich(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    hosts(export)?;
+    let map: Vec<String> = nodes(export)?.iter().map(usize::to_string).collect();
+    let names = export.record.launch.placement.node_names.join(",");
+    writeln!(out, "-hosts {names} -rankmap {}", map.join(",")).map_err(write_error)
 }
 
-impl Format for Hydra {
-    fn name(&self) -> &'static str {
-        "hydra"
-    }
-
-    fn about(&self) -> &'static str {
-        "host file of MPICH and Intel MPI: mpiexec -f FILE"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let hosts = hosts(export)?;
-        let mut text = || {
-            writeln!(out, "# mpiexec -f THIS_FILE -n {}", hosts.len())?;
-            for run in hosts.chunk_by(|a, b| a == b) {
-                writeln!(out, "{}:{}", run[0], run.len())?;
-            }
-            Ok(())
-        };
-        text().map_err(write_error)
-    }
+fn hydra(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let hosts = hosts(export)?;
+    let mut text = || {
+        writeln!(out, "# mpiexec -f THIS_FILE -n {}", hosts.len())?;
+        for run in hosts.chunk_by(|a, b| a == b) {
+            writeln!(out, "{}:{}", run[0], run.len())?;
+        }
+        Ok(())
+    };
+    text().map_err(write_error)
 }
 
-impl Format for Slurm {
-    fn name(&self) -> &'static str {
-        "slurm"
-    }
-
-    fn about(&self) -> &'static str {
-        "host file of Slurm: SLURM_HOSTFILE=FILE srun --distribution=arbitrary"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        hosts(export)?.iter().try_for_each(|host| writeln!(out, "{host}")).map_err(write_error)
-    }
+fn slurm(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    hosts(export)?.iter().try_for_each(|host| writeln!(out, "{host}")).map_err(write_error)
 }
 
-impl Format for Cray {
-    fn name(&self) -> &'static str {
-        "cray"
-    }
-
-    fn about(&self) -> &'static str {
-        "MPICH_RANK_ORDER of Cray MPICH: MPICH_RANK_REORDER_METHOD=3"
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn places_ranks(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        /// Ranks in a line: lines of any length are concatenated.
-        const IN_LINE: usize = 16;
-        let nodes = nodes(export)?;
-        // Slots are filled node by node; rank r takes one of the slots of its node.
-        let mut ranks: Vec<usize> = (0..nodes.len()).collect();
-        ranks.sort_by_key(|&rank| (nodes[rank], export.process_of_task[rank]));
-        let mut text = || {
-            writeln!(out, "# MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=THIS_FILE")?;
-            writeln!(out, "# {} ranks, in the order in which nodes are filled", ranks.len())?;
-            for line in ranks.chunks(IN_LINE) {
-                let words: Vec<String> = line.iter().map(usize::to_string).collect();
-                writeln!(out, "{}", words.join(","))?;
-            }
-            Ok(())
-        };
-        text().map_err(write_error)
-    }
+fn cray(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    /// Ranks in a line: lines of any length are concatenated.
+    const IN_LINE: usize = 16;
+    let nodes = nodes(export)?;
+    // Slots are filled node by node; rank r takes one of the slots of its node.
+    let mut ranks: Vec<usize> = (0..nodes.len()).collect();
+    ranks.sort_by_key(|&rank| (nodes[rank], export.process_of_task[rank]));
+    let mut text = || {
+        writeln!(out, "# MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=THIS_FILE")?;
+        writeln!(out, "# {} ranks, in the order in which nodes are filled", ranks.len())?;
+        for line in ranks.chunks(IN_LINE) {
+            let words: Vec<String> = line.iter().map(usize::to_string).collect();
+            writeln!(out, "{}", words.join(","))?;
+        }
+        Ok(())
+    };
+    text().map_err(write_error)
 }

@@ -1,30 +1,44 @@
-//! Scotch: source graphs (`.grf`, both ways), mappings (`.map`) and target architectures (`.tgt`).
+//! Scotch: source graphs (`.grf`), which are read and written; mappings (`.map`) and target
+//! architectures (`.tgt`), which are written.
 //!
-//! A graph is undirected; the weight of an edge is the traffic of the pair in both directions, and
-//! read back it is split like a METIS edge. Vertex weights are skipped. Weights are written as they
-//! are: builds of Scotch with 32-bit numbers refuse the largest.
+//! A graph is undirected. The weight of an edge is the traffic of the pair in both directions. A
+//! reader splits it into halves ([`Source::undirected`]). Vertex weights are skipped. Weights are
+//! not scaled, so builds of Scotch with 32-bit numbers refuse the largest.
 
-use super::source::{MAX_TASKS, Source, counted_once, short};
-use super::{Export, Format, rank_orders, write_error};
+use super::source::{Line, MAX_TASKS, Source, short};
+use super::{Export, Format, Reader, rank_orders, write_error};
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::matrix::{CommMatrix, Graph, SparseMatrix};
+use crate::matrix::{CommMatrix, Graph};
 use std::collections::HashMap;
 use std::io::Write;
 
 /// Source graphs.
-pub struct Graphs;
+pub const GRAPH: Format = Format {
+    name: "scotch",
+    about: "undirected Scotch source graph (.grf)",
+    reader: Some(Reader { detects, read }),
+    writer: Some(write),
+    places_ranks: false,
+};
 /// Mappings.
-pub struct Mappings;
+pub const MAPPING: Format =
+    Format::rank_order("scotch-map", "Scotch mapping (.map): the process of each task", mapping);
 /// Target architectures.
-pub struct Targets;
+pub const TARGET: Format = Format {
+    name: "scotch-tgt",
+    about: "Scotch target architecture (.tgt) of the recorded launch, if it is regular",
+    reader: None,
+    writer: Some(target),
+    places_ranks: false,
+};
 
 const HEADER: &str = "'0', then 'vertices arcs', then 'base flags' such as '0 010'";
 const VERTEX: &str = "[label] [weight] degree, then ([weight] neighbour) for each arc";
 
-/// The words of a file with the line of each.
+/// The words of a file, each with its line.
 struct Words<'a> {
     source: Source<'a>,
-    words: Box<dyn Iterator<Item = (super::source::Line<'a>, &'a str)> + 'a>,
+    words: Box<dyn Iterator<Item = (Line<'a>, &'a str)> + 'a>,
 }
 
 impl<'a> Words<'a> {
@@ -35,7 +49,7 @@ impl<'a> Words<'a> {
         Words { source: *source, words: Box::new(words) }
     }
 
-    fn word(&mut self, what: &str, expected: &str) -> Result<(super::source::Line<'a>, &'a str)> {
+    fn word(&mut self, what: &str, expected: &str) -> Result<(Line<'a>, &'a str)> {
         self.words
             .next()
             .ok_or_else(|| self.source.error(format!("the file ends before {what}"), expected))
@@ -47,179 +61,117 @@ impl<'a> Words<'a> {
     }
 }
 
-impl Format for Graphs {
-    fn name(&self) -> &'static str {
-        "scotch"
-    }
-
-    fn about(&self) -> &'static str {
-        "undirected Scotch source graph (.grf)"
-    }
-
-    fn detects(&self, source: &Source<'_>) -> bool {
-        let mut lines = source.content_lines("#");
-        let mut fields = || -> Vec<&str> {
-            lines.next().map_or(Vec::new(), |l| l.text.split_ascii_whitespace().take(4).collect())
-        };
-        let (version, sizes, flags) = (fields(), fields(), fields());
-        version == ["0"]
-            && sizes.len() == 2
-            && matches!(flags.as_slice(), [_, f] if f.len() == 3 && f.bytes().all(|b| b == b'0' || b == b'1'))
-    }
-
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
-        let mut words = Words::new(source);
-        let version: u64 = words.number("the version", HEADER)?;
-        if version != 0 {
-            return Err(source.error(format!("version {version} of the format"), HEADER));
-        }
-        let tasks: usize = words.number("the number of vertices", HEADER)?;
-        let arcs: u64 = words.number("the number of arcs", HEADER)?;
-        if tasks > MAX_TASKS {
-            let what = format!("{tasks} vertices are more than {MAX_TASKS} tasks");
-            return Err(source.error(what, HEADER));
-        }
-        let base: u64 = words.number("the base", HEADER)?;
-        let (line, flags) = words.word("the flags", HEADER)?;
-        let [labels, edge_weights, vertex_weights] = match flags.as_bytes() {
-            [a, b, c] if flags.bytes().all(|f| f == b'0' || f == b'1') => {
-                [*a == b'1', *b == b'1', *c == b'1']
-            }
-            _ => return Err(line.error(format!("odd flags '{}'", short(flags)), HEADER)),
-        };
-        let mut label_of: HashMap<u64, u32> = HashMap::new();
-        // Ends are resolved after reading, because labels may come later; with the line for errors.
-        let mut ends = Vec::new();
-        for vertex in 0..tasks as u32 {
-            if labels {
-                label_of.insert(words.number("a label", VERTEX)?, vertex);
-            }
-            if vertex_weights {
-                words.number::<f64>("the weight of a vertex", VERTEX)?;
-            }
-            let degree: u64 = words.number("the degree of a vertex", VERTEX)?;
-            for _ in 0..degree {
-                let weight = match edge_weights {
-                    true => {
-                        let (line, word) = words.word("the weight of an arc", VERTEX)?;
-                        line.weight(word, VERTEX)?
-                    }
-                    false => 1,
-                };
-                let (line, word) = words.word("the end of an arc", VERTEX)?;
-                ends.push((
-                    vertex,
-                    line.number::<u64>(word, "the end of an arc", VERTEX)?,
-                    weight,
-                    line,
-                ));
-            }
-        }
-        if let Some((line, word)) = words.words.next() {
-            return Err(line.error(format!("'{}' after the last vertex", short(word)), HEADER));
-        }
-        if ends.len() as u64 != arcs {
-            let what = format!("{} arcs where the header says {arcs}", ends.len());
-            return Err(source.error(what, HEADER));
-        }
-        let mut entries = Vec::with_capacity(ends.len());
-        for (i, end, weight, line) in ends {
-            let j = match labels {
-                true => label_of.get(&end).copied(),
-                false => end.checked_sub(base).filter(|&j| j < tasks as u64).map(|j| j as u32),
-            };
-            let Some(j) = j.filter(|&j| j != i) else {
-                return Err(line.error(format!("an arc to {end}"), "another vertex of the graph"));
-            };
-            entries.push((i, j, weight));
-        }
-        super::metis::check_both_ends(source, &mut entries, VERTEX)?;
-        let entries: Vec<_> = entries
-            .into_iter()
-            .map(|(i, j, w)| (i, j, counted_once(if i < j { w - w / 2 } else { w / 2 })))
-            .collect();
-        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let graph = Graph::from_traffic(&export.matrix);
-        let mut text = || {
-            writeln!(out, "0\n{} {}\n0 010", graph.vertices(), 2 * graph.edges())?;
-            for v in 0..graph.vertices() {
-                let arcs: String = graph.arcs(v).map(|(u, w)| format!(" {w} {u}")).collect();
-                writeln!(out, "{}{arcs}", graph.degree(v))?;
-            }
-            Ok(())
-        };
-        text().map_err(write_error)
-    }
+fn detects(source: &Source<'_>) -> bool {
+    let mut lines = source.content_lines("#");
+    let mut fields = || -> Vec<&str> {
+        lines.next().map_or(Vec::new(), |l| l.text.split_ascii_whitespace().take(4).collect())
+    };
+    let (version, sizes, flags) = (fields(), fields(), fields());
+    version == ["0"]
+        && sizes.len() == 2
+        && matches!(flags.as_slice(), [_, f] if f.len() == 3 && f.bytes().all(|b| b == b'0' || b == b'1'))
 }
 
-impl Format for Mappings {
-    fn name(&self) -> &'static str {
-        "scotch-map"
+fn read(source: &Source<'_>) -> Result<CommMatrix> {
+    let mut words = Words::new(source);
+    let version: u64 = words.number("the version", HEADER)?;
+    if version != 0 {
+        return Err(source.error(format!("version {version} of the format"), HEADER));
     }
-
-    fn about(&self) -> &'static str {
-        "Scotch mapping (.map): the process of each task"
+    let tasks: usize = words.number("the number of vertices", HEADER)?;
+    let arcs: u64 = words.number("the number of arcs", HEADER)?;
+    if tasks > MAX_TASKS {
+        let what = format!("{tasks} vertices are more than {MAX_TASKS} tasks");
+        return Err(source.error(what, HEADER));
     }
-
-    fn writes(&self) -> bool {
-        true
+    let base: u64 = words.number("the base", HEADER)?;
+    let (line, flags) = words.word("the flags", HEADER)?;
+    let [labels, edge_weights, vertex_weights] = match flags.as_bytes() {
+        [a, b, c] if flags.bytes().all(|f| f == b'0' || f == b'1') => {
+            [*a == b'1', *b == b'1', *c == b'1']
+        }
+        _ => return Err(line.error(format!("odd flags '{}'", short(flags)), HEADER)),
+    };
+    let mut label_of: HashMap<u64, u32> = HashMap::new();
+    // Labels may come later than arcs that name them, so ends are looked up after reading.
+    let mut ends = Vec::new();
+    for vertex in 0..tasks as u32 {
+        if labels {
+            label_of.insert(words.number("a label", VERTEX)?, vertex);
+        }
+        if vertex_weights {
+            words.number::<f64>("the weight of a vertex", VERTEX)?;
+        }
+        let degree: u64 = words.number("the degree of a vertex", VERTEX)?;
+        for _ in 0..degree {
+            let weight = match edge_weights {
+                true => {
+                    let (line, word) = words.word("the weight of an arc", VERTEX)?;
+                    line.weight(word, VERTEX)?
+                }
+                false => 1,
+            };
+            let (line, word) = words.word("the end of an arc", VERTEX)?;
+            let end: u64 = line.number(word, "the end of an arc", VERTEX)?;
+            ends.push((vertex, end, weight, line));
+        }
     }
-
-    fn places_ranks(&self) -> bool {
-        true
+    if let Some((line, word)) = words.words.next() {
+        return Err(line.error(format!("'{}' after the last vertex", short(word)), HEADER));
     }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let mut text = || {
-            writeln!(out, "{}", export.process_of_task.len())?;
-            for (task, process) in export.process_of_task.iter().enumerate() {
-                writeln!(out, "{task}\t{process}")?;
-            }
-            Ok(())
+    if ends.len() as u64 != arcs {
+        let what = format!("{} arcs where the header says {arcs}", ends.len());
+        return Err(source.error(what, HEADER));
+    }
+    let mut entries = Vec::with_capacity(ends.len());
+    for (i, end, weight, line) in ends {
+        let j = match labels {
+            true => label_of.get(&end).copied(),
+            false => end.checked_sub(base).filter(|&j| j < tasks as u64).map(|j| j as u32),
         };
-        text().map_err(write_error)
+        let Some(j) = j.filter(|&j| j != i) else {
+            return Err(line.error(format!("an arc to {end}"), "another vertex of the graph"));
+        };
+        entries.push((i, j, weight));
     }
+    source.undirected(tasks, entries, VERTEX)
 }
 
-impl Format for Targets {
-    fn name(&self) -> &'static str {
-        "scotch-tgt"
-    }
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let graph = Graph::from_traffic(&export.matrix);
+    let mut text = || {
+        writeln!(out, "0\n{} {}\n0 010", graph.vertices(), 2 * graph.edges())?;
+        for v in 0..graph.vertices() {
+            let arcs: String = graph.arcs(v).map(|(u, w)| format!(" {w} {u}")).collect();
+            writeln!(out, "{}{arcs}", graph.degree(v))?;
+        }
+        Ok(())
+    };
+    text().map_err(write_error)
+}
 
-    fn about(&self) -> &'static str {
-        "Scotch target architecture (.tgt) of the recorded launch, if it is regular"
-    }
+fn mapping(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let mut text = || {
+        writeln!(out, "{}", export.process_of_task.len())?;
+        for (task, process) in export.process_of_task.iter().enumerate() {
+            writeln!(out, "{task}\t{process}")?;
+        }
+        Ok(())
+    };
+    text().map_err(write_error)
+}
 
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-        let tree = rank_orders::tree(export.record)?;
-        let arity = tree.arity().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Infeasible,
-                "the processes of the launch do not form a regular tree",
-            )
+fn target(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
+    let tree = rank_orders::tree(export.record)?;
+    let arity = tree.arity().ok_or_else(|| {
+        Error::new(ErrorKind::Infeasible, "the processes of the launch do not form a regular tree")
             .at(&export.record.key)
             .advise("a launch with as many processes on every node, or writing 'deco 0' by hand")
-        })?;
-        // Levels at which nothing branches carry no distance.
-        let levels: Vec<String> = (0..arity.len())
-            .filter(|&l| arity[l] > 1)
-            .map(|l| format!("{} {}", arity[l], tree.cost(l)))
-            .collect();
-        writeln!(out, "tleaf {} {}", levels.len(), levels.join(" ")).map_err(write_error)
-    }
+    })?;
+    // Levels at which nothing branches carry no distance.
+    let levels: Vec<String> = (0..arity.len())
+        .filter(|&l| arity[l] > 1)
+        .map(|l| format!("{} {}", arity[l], tree.cost(l)))
+        .collect();
+    writeln!(out, "tleaf {} {}", levels.len(), levels.join(" ")).map_err(write_error)
 }

@@ -1,11 +1,12 @@
-//! What readers read: the content of a file with its name, line by line, and errors that say where.
+//! The content of a file for readers: its lines with their numbers, errors that name file and line,
+//! and the shapes of content that several formats share.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::str::FromStr;
 
-/// Most tasks that a file may name. A single number in a text file decides the size of the matrix,
-/// so there has to be a limit; no machine has as many cores.
+/// The largest number of tasks that a file may have. A limit is needed, because a single number in
+/// a text file decides the size of the matrix. No machine has as many cores.
 pub const MAX_TASKS: usize = 1 << 22;
 
 /// The content of a file.
@@ -16,7 +17,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A content; `name` is shown in errors.
+    /// Makes a source; errors show `name`.
     pub fn new(name: &'a str, bytes: &'a [u8]) -> Self {
         Source { name, bytes }
     }
@@ -31,8 +32,8 @@ impl<'a> Source<'a> {
         self.bytes
     }
 
-    /// All lines, numbered from 1, without their ends. Bytes that are not UTF-8 make a line empty
-    /// of meaning: it comes as `\u{fffd}`.
+    /// All lines, numbered from 1, without line ends. A line that is not UTF-8 is replaced by the
+    /// single character `\u{fffd}`.
     pub fn lines(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         let source = *self;
         let body = self.bytes.strip_suffix(b"\n").unwrap_or(self.bytes);
@@ -54,7 +55,68 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// An error in this file as a whole.
+    /// The cells above 0 of a file that has as many numbers in every line as there are lines, with
+    /// the number of lines: line and column from 0, value.
+    pub fn square<'f, I: Iterator<Item = &'f str>>(
+        &self,
+        fields: fn(&'a str) -> I,
+        expected: &str,
+    ) -> Result<(usize, Vec<(u32, u32, u64)>)> {
+        let mut cells = Vec::new();
+        let (mut tasks, mut rows) = (0, 0);
+        for line in self.content_lines("#") {
+            let mut columns = 0;
+            for field in fields(line.text) {
+                let value = line.weight(field, "a number of bytes")?;
+                if columns >= MAX_TASKS || rows >= MAX_TASKS {
+                    return Err(line.error(format!("more than {MAX_TASKS} tasks"), expected));
+                }
+                if value > 0 {
+                    cells.push((rows as u32, columns as u32, value));
+                }
+                columns += 1;
+            }
+            if rows == 0 {
+                tasks = columns;
+            } else if columns != tasks {
+                let what = format!("{columns} numbers where the first line has {tasks}");
+                return Err(line.error(what, expected));
+            }
+            rows += 1;
+        }
+        if rows != tasks {
+            return Err(self.error(format!("{rows} lines of {tasks} numbers"), expected));
+        }
+        Ok((tasks, cells))
+    }
+
+    /// The matrix of an undirected graph, in whose file every edge stands at both its ends: `arcs`
+    /// are vertex, neighbour and weight. The weight is split into halves; the odd byte goes from
+    /// the lower task to the higher.
+    ///
+    /// Errors: an edge does not stand exactly once at each of its ends, with one weight.
+    pub fn undirected(
+        &self,
+        tasks: usize,
+        mut arcs: Vec<(u32, u32, u64)>,
+        expected: &str,
+    ) -> Result<CommMatrix> {
+        arcs.sort_unstable_by_key(|&(i, j, _)| (i.min(j), i.max(j), i));
+        let alike = |pair: &&[(u32, u32, u64)]| matches!(pair, [a, b] if (a.0, a.1, a.2) == (b.1, b.0, b.2));
+        if let Some(pair) = arcs.chunks(2).find(|pair| !alike(pair)) {
+            let (i, j, _) = pair[0];
+            let what = format!(
+                "the edge of tasks {i} and {j} (from 0) does not stand exactly once at each of \
+                 its ends with the same weight"
+            );
+            return Err(self.error(what, expected));
+        }
+        let half = |(i, j, w)| (i, j, counted_once(if i < j { w - w / 2 } else { w / 2 }));
+        let entries: Vec<_> = arcs.into_iter().map(half).collect();
+        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+    }
+
+    /// An error that concerns the file as a whole.
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
         Error::new(ErrorKind::Format, what).at(self.name).advise(format!("expected {expected}"))
     }
@@ -78,13 +140,13 @@ impl Line<'_> {
             .advise(format!("expected {expected}"))
     }
 
-    /// Reads a number out of a field of this line.
+    /// The number in a field of this line.
     pub fn number<T: FromStr>(&self, field: &str, what: &str, expected: &str) -> Result<T> {
         let field = field.trim();
         field.parse().map_err(|_| self.error(format!("{what} is '{}'", short(field)), expected))
     }
 
-    /// Reads a task, which must be below [`MAX_TASKS`].
+    /// The task in a field of this line; it must be below [`MAX_TASKS`].
     pub fn task(&self, field: &str, what: &str, expected: &str) -> Result<u32> {
         let task: u64 = self.number(field, what, expected)?;
         match u32::try_from(task) {
@@ -95,7 +157,7 @@ impl Line<'_> {
         }
     }
 
-    /// A weight that may be written as a real number; negative ones are refused, fractions rounded.
+    /// The weight in a field of this line. Real numbers are rounded, negative ones refused.
     pub fn weight(&self, field: &str, expected: &str) -> Result<u64> {
         let field = field.trim();
         if let Ok(whole) = field.parse::<u64>() {
@@ -124,7 +186,7 @@ pub(super) fn counted_once(bytes: u64) -> Traffic {
     Traffic { bytes, messages: u64::from(bytes > 0) }
 }
 
-/// A matrix as large as its highest task demands, but at least `least`.
+/// A matrix with room for the highest task of `entries`, and at least for `least` tasks.
 pub(super) fn matrix_of(least: usize, entries: &[(u32, u32, Traffic)]) -> CommMatrix {
     let highest = entries.iter().map(|e| e.0.max(e.1) as usize + 1).max().unwrap_or(0);
     CommMatrix::from_point_to_point(SparseMatrix::from_entries(highest.max(least), entries))

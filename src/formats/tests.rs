@@ -21,7 +21,7 @@ fn record(matrix: CommMatrix) -> Record {
     }
 }
 
-fn written(format: &dyn Format, matrix: &CommMatrix) -> Vec<u8> {
+fn written(format: &Format, matrix: &CommMatrix) -> Vec<u8> {
     let record = record(matrix.clone());
     let mut out = Vec::new();
     format.write(&Export::new(&record, &Kind::ALL), &mut out).unwrap();
@@ -29,16 +29,16 @@ fn written(format: &dyn Format, matrix: &CommMatrix) -> Vec<u8> {
 }
 
 /// What a format keeps of a matrix.
-fn kept(format: &dyn Format, matrix: &CommMatrix) -> CommMatrix {
+fn kept(format: &Format, matrix: &CommMatrix) -> CommMatrix {
     let sum = matrix.sum();
-    let entries: Vec<(u32, u32, Traffic)> = match format.name() {
+    let entries: Vec<(u32, u32, Traffic)> = match format.name {
         "json" => return matrix.clone(),
         "csv" => sum.entries().collect(),
         "metis" | "scotch" | "eagermap" => Graph2::halves(matrix),
         _ => sum.entries().map(|(i, j, t)| (i, j, source::counted_once(t.bytes))).collect(),
     };
     // A list of pairs cannot say that there are silent tasks after the last that talks.
-    let tasks = match format.name() {
+    let tasks = match format.name {
         "csv" => sum.entries().map(|(i, j, _)| i.max(j) as usize + 1).max().unwrap_or(0),
         _ => matrix.tasks(),
     };
@@ -75,11 +75,11 @@ fn matrices() -> impl Strategy<Value = CommMatrix> {
 proptest! {
     #[test]
     fn what_is_written_is_detected_and_reads_back(matrix in matrices()) {
-        for &format in FORMATS.iter().filter(|f| f.reads() && f.writes()) {
+        for format in FORMATS.iter().filter(|f| f.reads() && f.writes()) {
             let bytes = written(format, &matrix);
             let source = Source::new("file", &bytes);
-            prop_assert_eq!(detect(&source).map(|f| f.name()), Ok(format.name()));
-            prop_assert_eq!(format.read(&source).unwrap(), kept(format, &matrix), "{}", format.name());
+            prop_assert_eq!(detect(&source).map(|f| f.name), Ok(format.name));
+            prop_assert_eq!(format.read(&source).unwrap(), kept(format, &matrix), "{}", format.name);
         }
     }
 
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn damaged_files_are_survived(matrix in matrices(), cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        for &format in FORMATS.iter().filter(|f| f.reads() && f.writes()) {
+        for format in FORMATS.iter().filter(|f| f.reads() && f.writes()) {
             let mut bytes = written(format, &matrix);
             let at = cut.index(bytes.len());
             bytes[at] = byte;
@@ -117,9 +117,9 @@ proptest! {
 #[test]
 fn every_format_is_found_by_its_name_and_does_something() {
     for format in FORMATS {
-        assert_eq!(by_name(format.name()).unwrap().name(), format.name());
+        assert_eq!(by_name(format.name).unwrap().name, format.name);
         assert!(format.reads() || format.writes());
-        assert!(format.about().len() < 80);
+        assert!(format.about.len() < 80);
     }
     assert!(by_name("xls").err().unwrap().to_string().contains("csv"));
 }
@@ -203,7 +203,7 @@ fn numbers_alone_are_told_apart() {
         ("# POINT TO POINT\n", "prof"),
         ("I\t0\t1\t4 bytes\t1 msgs sent\n", "prof"),
     ] {
-        assert_eq!(detect(&Source::new("f", text.as_bytes())).unwrap().name(), name, "{text}");
+        assert_eq!(detect(&Source::new("f", text.as_bytes())).unwrap().name, name, "{text}");
     }
 }
 
@@ -291,9 +291,9 @@ fn orders_for_launchers() {
 #[test]
 fn orders_need_a_launch() {
     let record = record(CommMatrix::empty(2));
-    for format in FORMATS.iter().filter(|f| f.places_ranks() && f.name() != "scotch-map") {
+    for format in FORMATS.iter().filter(|f| f.places_ranks && f.name != "scotch-map") {
         let error = format.write(&Export::new(&record, &Kind::ALL), &mut Vec::new()).unwrap_err();
-        assert!(error.to_string().contains("where its processes"), "{}: {error}", format.name());
+        assert!(error.to_string().contains("where its processes"), "{}: {error}", format.name);
     }
     let mut hostile = launched();
     hostile.launch.placement.node_names[0] = "a\nrank 0=b".into();

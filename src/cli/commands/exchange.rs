@@ -12,11 +12,11 @@ use crate::store::{LaunchMode, Record};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-fn names(wanted: fn(&dyn formats::Format) -> bool) -> clap::builder::PossibleValuesParser {
+fn names(wanted: fn(&formats::Format) -> bool) -> clap::builder::PossibleValuesParser {
     let values = FORMATS
         .iter()
-        .filter(|f| wanted(**f))
-        .map(|f| clap::builder::PossibleValue::new(f.name()).help(f.about()));
+        .filter(|f| wanted(f))
+        .map(|f| clap::builder::PossibleValue::new(f.name).help(f.about));
     clap::builder::PossibleValuesParser::new(values.collect::<Vec<_>>())
 }
 
@@ -144,7 +144,7 @@ impl ExportArgs {
         let format = formats::by_name(&self.to)?;
         let record = self.select.record()?;
         let mut export = Export::new(&record, self.kind.kinds());
-        if format.places_ranks() && !self.as_launched {
+        if format.places_ranks && !self.as_launched {
             export.process_of_task = self.order(&record)?;
         }
         output::write_to(self.out.as_deref(), |out| format.write(&export, out))?;

@@ -136,10 +136,10 @@ fn the_table_of_formats_is_fresh() {
         let mark = |yes: bool| if yes { "yes" } else { "–" };
         page.push_str(&format!(
             "| `{}` | {} | {} | {} |\n",
-            f.name(),
+            f.name,
             mark(f.reads()),
             mark(f.writes()),
-            f.about().replace('|', "\\|")
+            f.about.replace('|', "\\|")
         ));
     }
     page.push_str("\n[files.md](files.md) describes the files that rankweave writes for itself.\n");
