@@ -6,7 +6,7 @@
 //! halves ([`Source::undirected`]). Vertex weights and sizes are skipped. Files are written with
 //! edge weights; a pair that exchanged only empty messages has no edge.
 
-use super::source::{MAX_TASKS, Source};
+use super::source::{MAX_TASKS, Source, Weighted};
 use super::{Export, Format, Reader, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph};
@@ -65,7 +65,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         return Err(first.error(what, HEADER));
     }
     let tasks = vertices as usize;
-    let mut arcs: Vec<(u32, u32, u64)> = Vec::new();
+    let mut arcs: Vec<Weighted> = Vec::new();
     for vertex in 0..tasks {
         let Some(line) = lines.next() else {
             let what = format!("the file ends after {vertex} of {tasks} vertices");

@@ -9,6 +9,9 @@ use std::str::FromStr;
 /// a text file decides the size of the matrix. No machine has as many cores.
 pub const MAX_TASKS: usize = 1 << 22;
 
+/// A cell of a table (line, column, value) or an edge of a graph (vertex, neighbour, weight).
+pub(super) type Weighted = (u32, u32, u64);
+
 /// The content of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
@@ -57,11 +60,11 @@ impl<'a> Source<'a> {
 
     /// The cells above 0 of a file that has as many numbers in every line as there are lines, with
     /// the number of lines: line and column from 0, value.
-    pub fn square<'f, I: Iterator<Item = &'f str>>(
+    pub(super) fn square<'f, I: Iterator<Item = &'f str>>(
         &self,
         fields: fn(&'a str) -> I,
         expected: &str,
-    ) -> Result<(usize, Vec<(u32, u32, u64)>)> {
+    ) -> Result<(usize, Vec<Weighted>)> {
         let mut cells = Vec::new();
         let (mut tasks, mut rows) = (0, 0);
         for line in self.content_lines("#") {
@@ -95,14 +98,15 @@ impl<'a> Source<'a> {
     /// the lower task to the higher.
     ///
     /// Errors: an edge does not stand exactly once at each of its ends, with one weight.
-    pub fn undirected(
+    pub(super) fn undirected(
         &self,
         tasks: usize,
-        mut arcs: Vec<(u32, u32, u64)>,
+        mut arcs: Vec<Weighted>,
         expected: &str,
     ) -> Result<CommMatrix> {
         arcs.sort_unstable_by_key(|&(i, j, _)| (i.min(j), i.max(j), i));
-        let alike = |pair: &&[(u32, u32, u64)]| matches!(pair, [a, b] if (a.0, a.1, a.2) == (b.1, b.0, b.2));
+        let alike =
+            |pair: &&[Weighted]| matches!(pair, [a, b] if (a.0, a.1, a.2) == (b.1, b.0, b.2));
         if let Some(pair) = arcs.chunks(2).find(|pair| !alike(pair)) {
             let (i, j, _) = pair[0];
             let what = format!(
