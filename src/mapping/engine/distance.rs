@@ -47,6 +47,27 @@ pub(crate) struct DistanceTable {
     table: Vec<u16>,
 }
 
+impl DistanceTable {
+    /// `None` if there are too many places, or if a distance does not fit into 16 bits.
+    fn new(problem: &Problem<'_>, scale: Scale) -> Option<Self> {
+        let slots = problem.places();
+        let places = slots.len();
+        if places > TABLE_LIMIT {
+            return None;
+        }
+        let mut table = vec![0u16; places * places];
+        for a in 0..places {
+            for b in 0..a {
+                let d = problem.topology().distance(slots[a] as usize, slots[b] as usize);
+                let d = u16::try_from(scale.distance(d)).ok()?;
+                table[a * places + b] = d;
+                table[b * places + a] = d;
+            }
+        }
+        Some(DistanceTable { places, table })
+    }
+}
+
 impl Distance for DistanceTable {
     #[inline(always)]
     fn between(&self, a: u32, b: u32) -> i64 {
@@ -144,36 +165,13 @@ pub(crate) fn lookup<'a, 'b>(
     tree: Option<&TreePlaces>,
     scale: Scale,
 ) -> Lookup<'a, 'b> {
-    let places = problem.places();
-    if let Some(tree) = tree {
-        return Lookup::Tree(TreeDistance::new(tree));
-    }
-    if places.len() > TABLE_LIMIT_GRID
-        && let Some(grid) = GridDistance::new(problem, scale)
-    {
-        return Lookup::Grid(grid);
-    }
-    if places.len() <= TABLE_LIMIT
-        && let Some(table) = all_pairs(problem, scale)
-    {
-        return Lookup::Table(DistanceTable { places: places.len(), table });
-    }
-    Lookup::Asked(Asked { problem, scale })
-}
-
-/// All distances, or `None` if one does not fit into 16 bits.
-fn all_pairs(problem: &Problem<'_>, scale: Scale) -> Option<Vec<u16>> {
-    let places = problem.places();
-    let mut table = vec![0u16; places.len() * places.len()];
-    for a in 0..places.len() {
-        for b in 0..a {
-            let d = problem.topology().distance(places[a] as usize, places[b] as usize);
-            let d = u16::try_from(scale.distance(d)).ok()?;
-            table[a * places.len() + b] = d;
-            table[b * places.len() + a] = d;
-        }
-    }
-    Some(table)
+    let places = problem.places().len();
+    let tree = tree.map(|tree| Lookup::Tree(TreeDistance::new(tree)));
+    let grid = || (places > TABLE_LIMIT_GRID).then(|| GridDistance::new(problem, scale)).flatten();
+    let table = || DistanceTable::new(problem, scale);
+    tree.or_else(|| grid().map(Lookup::Grid))
+        .or_else(|| table().map(Lookup::Table))
+        .unwrap_or(Lookup::Asked(Asked { problem, scale }))
 }
 
 #[cfg(test)]

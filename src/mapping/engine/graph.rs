@@ -4,7 +4,7 @@ use super::{Pool, roomy};
 use crate::matrix::Graph;
 use std::mem::MaybeUninit;
 
-/// How exact input weights and distances were brought into the range of the search.
+/// By how many bits weights and distances of the input are shifted for the search.
 ///
 /// The search works on signed 64-bit numbers; inputs may be any u64. Both are shifted right far
 /// enough that no sum of the search can overflow. Final costs are computed on the exact input.
@@ -71,18 +71,23 @@ impl Csr {
         pool.keep(self.targets, self.weights);
     }
 
-    /// Copies the input graph with scaled weights; every vertex has size 1.
-    pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
-        let n = graph.vertices();
+    /// Vertices of size 1 and room for the arcs of `graph`; no row is finished.
+    pub(super) fn with_room_for(graph: &Graph) -> Csr {
         let mut csr = Csr {
-            offsets: roomy(n + 1),
+            offsets: roomy(graph.vertices() + 1),
             targets: roomy(2 * graph.edges()),
             weights: roomy(2 * graph.edges()),
-            sizes: vec![1; n],
+            sizes: vec![1; graph.vertices()],
             bias: Vec::new(),
         };
         csr.offsets.push(0);
-        for v in 0..n {
+        csr
+    }
+
+    /// Copies the input graph with scaled weights; every vertex has size 1.
+    pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
+        let mut csr = Csr::with_room_for(graph);
+        for v in 0..graph.vertices() {
             csr.targets.extend_from_slice(graph.neighbours(v));
             csr.weights.extend(graph.weights(v).iter().map(|&w| scale.weight(w)));
             csr.offsets.push(csr.targets.len() as u32);
@@ -124,10 +129,8 @@ impl Csr {
         }
         let mut sub = Csr {
             offsets: Vec::with_capacity(members.len() + 1),
-            targets: Vec::new(),
-            weights: Vec::new(),
             sizes: Vec::with_capacity(members.len()),
-            bias: Vec::new(),
+            ..Csr::default()
         };
         sub.offsets.push(0);
         for &v in members {

@@ -12,6 +12,7 @@ pub(crate) struct Prepared<'a, 'b> {
     pub(crate) problem: &'b Problem<'a>,
     /// The affinity graph; its vertices are tasks, or for large problems tasks renumbered.
     pub(crate) graph: Csr,
+    /// The task of every vertex, if they are renumbered.
     order: Option<Vec<u32>>,
     /// All places, where the topology is a tree.
     pub(crate) all: Option<TreePlaces>,
@@ -20,6 +21,7 @@ pub(crate) struct Prepared<'a, 'b> {
     /// As many places as tasks, ascending: all there are, or the ones that lie closest together.
     pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
+    /// By vertex: its task is fixed. Empty if no task is.
     pub(crate) pinned: Vec<bool>,
     pub(crate) rng: Rng,
     /// How input numbers became those of the search.
@@ -30,43 +32,32 @@ impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
         let graph = problem.graph();
         let scale = Scale::new(graph.total_weight(), largest_distance(problem));
-        let (mut csr, order) = if graph.vertices() > RENUMBER_FROM {
+        let (csr, order) = if graph.vertices() > RENUMBER_FROM {
             let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
             (csr, Some(order))
         } else {
             (Csr::from_graph(graph, scale), None)
         };
-        if problem.objective() == Objective::TotalHops {
-            count_pairs(problem, order.as_deref(), &mut csr);
-        }
-        let tree =
+        let all =
             problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
-        let lookup = lookup(problem, tree.as_ref(), scale);
-        let pinned = if problem.has_fixed() {
-            let task = |v: usize| order.as_ref().map_or(v, |o| o[v] as usize);
-            (0..problem.tasks()).map(|v| problem.fixed_place(task(v)).is_some()).collect()
-        } else {
-            Vec::new()
-        };
-        let chosen = choose_places(problem, tree.as_ref(), &lookup);
-        let all = tree;
+        let lookup = lookup(problem, all.as_ref(), scale);
+        let chosen = choose_places(problem, all.as_ref(), &lookup);
         let tree = all.as_ref().map(|all| {
             let mut keep = vec![false; problem.places().len()];
             chosen.iter().for_each(|&p| keep[p as usize] = true);
             all.restricted(&keep)
         });
-        Prepared {
-            problem,
-            graph: csr,
-            order,
-            all,
-            tree,
-            chosen,
-            lookup,
-            pinned,
-            rng: seeded(problem.seed()),
-            scale,
+        let (pinned, rng) = (Vec::new(), seeded(problem.seed()));
+        let mut prepared =
+            Prepared { problem, graph: csr, order, all, tree, chosen, lookup, pinned, rng, scale };
+        if problem.objective() == Objective::TotalHops {
+            prepared.count_pairs();
         }
+        if problem.has_fixed() {
+            let is_fixed = |v| prepared.fixed_place(v).is_some();
+            prepared.pinned = (0..problem.tasks()).map(is_fixed).collect();
+        }
+        prepared
     }
 
     /// The task that a vertex stands for.
@@ -101,22 +92,36 @@ impl<'a, 'b> Prepared<'a, 'b> {
         with_distance!(&self.lookup, d => cost(&self.graph, d, place_of))
     }
 
-    /// What no mapping can beat where all distances are at least 1: every pair at distance 1.
-    /// Only meaningful for grids; trees reach it only if everything fits in one group.
+    /// A lower bound of the cost where all distances are at least 1: every pair at distance 1. It is only
+    /// useful for grids; a tree reaches it only if all tasks fit in one group.
     pub(crate) fn least(&self) -> i128 {
         self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
     }
 
-    /// Puts fixed tasks where they belong, by swaps; the rest of the answer stays.
+    /// Puts fixed tasks on their places by swaps; all other tasks stay where they are.
     pub(crate) fn honour_fixed(&self, place_of: &mut [u32]) {
         if !self.pinned.is_empty() {
             let places = self.problem.places().len();
             honour_fixed(place_of, places, |vertex| self.fixed_place(vertex));
         }
     }
+
+    /// Sets the weight of every edge to the number of directions in use: both where the traffic is not
+    /// known.
+    fn count_pairs(&mut self) {
+        for v in 0..self.graph.len() {
+            for k in self.graph.range(v) {
+                let (a, b) = (self.task(v), self.task(self.graph.targets[k] as usize));
+                self.graph.weights[k] = self.problem.traffic().map_or(2, |traffic| {
+                    let used = |i, j| i64::from(!traffic.get(i, j).is_zero());
+                    (used(a, b) + used(b, a)).max(1)
+                });
+            }
+        }
+    }
 }
 
-/// Puts vertices on the places that `fixed_place` says, by swaps; the rest of the answer stays.
+/// Puts vertices on the places that `fixed_place` says, by swaps; all others stay where they are.
 pub(crate) fn honour_fixed(
     place_of: &mut [u32],
     places: usize,
@@ -129,20 +134,6 @@ pub(crate) fn honour_fixed(
         }
     }
     place_of.copy_from_slice(&placement.place_of);
-}
-
-/// Every edge weighs as many pairs as it has directions in use: both, unless the traffic tells.
-fn count_pairs(problem: &Problem<'_>, order: Option<&[u32]>, csr: &mut Csr) {
-    let task = |v: usize| order.map_or(v, |o| o[v] as usize);
-    for v in 0..csr.len() {
-        for k in csr.range(v) {
-            let (a, b) = (task(v), task(csr.targets[k] as usize));
-            csr.weights[k] = problem.traffic().map_or(2, |traffic| {
-                let used = |i, j| i64::from(!traffic.get(i, j).is_zero());
-                (used(a, b) + used(b, a)).max(1)
-            });
-        }
-    }
 }
 
 /// An upper bound for the distances between the problem's places.

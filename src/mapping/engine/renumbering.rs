@@ -1,6 +1,6 @@
 //! Renumbers large graphs so that neighbours lie close in memory.
 //!
-//! With labels that mean nothing every edge is a cache miss; in breadth-first order nearly none is.
+//! With arbitrary numbers every edge is a cache miss; in breadth-first order nearly none is.
 
 use super::{Csr, Rng, ask_for, emptied, roomy};
 use crate::matrix::Graph;
@@ -28,14 +28,7 @@ impl Csr {
         let mut order = Vec::with_capacity(n);
         let mut number: Vec<u32> = roomy(n);
         number.resize(n, NONE);
-        let mut csr = Csr {
-            offsets: roomy(n + 1),
-            targets: roomy(2 * graph.edges()),
-            weights: roomy(2 * graph.edges()),
-            sizes: vec![1; n],
-            bias: Vec::new(),
-        };
-        csr.offsets.push(0);
+        let mut csr = Csr::with_room_for(graph);
         let mut row: Vec<(u32, i64)> = Vec::new();
         let mut next = 0;
         for start in 0..n {

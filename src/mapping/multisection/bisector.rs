@@ -22,15 +22,15 @@ pub(crate) struct BisectEffort {
     pub(crate) members: u32,
     /// Multilevel runs on a coarse graph, of which the best goes on to the whole one.
     pub(crate) starts: usize,
-    /// That coarse graph has at most one vertex for so many of the whole.
+    /// That coarse graph has at most one vertex for this many vertices of the whole graph.
     pub(crate) share: usize,
-    /// For large problems: gives up sooner on the smallest graphs, of which they have the most, and
-    /// lets several bisections start from the same clusters.
+    /// For large problems: FM gives up sooner on small graphs, and several bisections start from the same
+    /// clusters.
     pub(crate) hurried: bool,
 }
 
 impl BisectEffort {
-    /// So many runs, growings, passes and cycles; the rest as suits problems that are not large.
+    /// These runs, growings, passes and cycles; all other values are those for small problems.
     pub(crate) fn new(runs: usize, growings: usize, passes: usize, cycles: usize) -> Self {
         let (members, starts, share, hurried) = (3, 1, 1, false);
         BisectEffort { runs, growings, passes, cycles, members, starts, share, hurried }
@@ -39,21 +39,22 @@ impl BisectEffort {
 
 /// Multilevel bisection and its buffers.
 pub(crate) struct Bisector {
-    effort: BisectEffort,
+    pub(super) effort: BisectEffort,
     fm: Fm,
     growing: Growing,
     clusterer: Clusterer,
     contractor: Contractor,
     scratch: Vec<u32>,
     pool: Pool,
-    /// The coarsening that the next run takes over, and that of the last run.
-    inherited: Option<Inheritance>,
+    /// The coarsening that the next run takes over instead of finding its own.
+    pub(super) inherited: Option<Inheritance>,
+    /// The coarsening of the last run.
     left: Option<Inheritance>,
     /// Deviation from the target that the answer may have.
     allowed: i64,
-    /// Threads that the next bisection may use.
-    threads: usize,
-    budget: Budget,
+    /// Threads that the next bisections may use; the answers do not depend on them.
+    pub(super) threads: usize,
+    pub(super) budget: Budget,
 }
 
 /// One level of a run: the graph, contracted by the cluster of every vertex of the one below.
@@ -91,24 +92,6 @@ impl Bisector {
         }
     }
 
-    pub(crate) fn effort(&self) -> BisectEffort {
-        self.effort
-    }
-
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    /// Has the next bisection take a coarsening over instead of finding its own.
-    pub(crate) fn inherit(&mut self, inheritance: Option<Inheritance>) {
-        self.inherited = inheritance;
-    }
-
-    /// Lets the next bisections use several threads; the answers are the same.
-    pub(crate) fn use_threads(&mut self, threads: usize) {
-        self.threads = threads;
-    }
-
     /// The two subgraphs of the graph that was bisected last, each with the coarsening that its own
     /// bisection may take over, where it is worth using it again.
     pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Inheritance>); 2] {
@@ -122,7 +105,7 @@ impl Bisector {
         [(part_0, left_0), (part_1, left_1)]
     }
 
-    /// Takes a graph back whose memory another one may have.
+    /// Keeps the memory of a graph that is no longer needed for other graphs.
     pub(crate) fn recycle(&mut self, graph: Csr) {
         graph.recycle(&mut self.pool);
     }
@@ -146,20 +129,12 @@ impl Bisector {
             return InOrder.bisect(graph, target, rng);
         }
         let mut best = self.multilevel(graph, target, None, rng);
-        for _ in 1..self.effort.runs {
+        for run in 1..self.effort.runs + self.effort.cycles {
             if self.budget.expired() {
                 break;
             }
-            let other = self.multilevel(graph, target, None, rng);
-            if other.cut < best.cut {
-                best = other;
-            }
-        }
-        for _ in 0..self.effort.cycles {
-            if self.budget.expired() {
-                break;
-            }
-            let other = self.multilevel(graph, target, Some(&best.side), rng);
+            let given = (run >= self.effort.runs).then_some(&best.side[..]);
+            let other = self.multilevel(graph, target, given, rng);
             if other.cut < best.cut {
                 best = other;
             }
@@ -214,8 +189,8 @@ impl Bisector {
         b
     }
 
-    /// Coarsens until few vertices are left, within the sides that are given, and takes over what a
-    /// bisection above has left. Also: how many bisections have used that.
+    /// Coarsens until few vertices are left, within the sides that are given. It takes over the coarsening
+    /// that a bisection above has left. Also returns how many bisections have used that coarsening.
     fn coarsened(
         &mut self,
         graph: &Csr,
@@ -265,8 +240,8 @@ impl Bisector {
         (Coarsening { levels, sides }, uses)
     }
 
-    /// Takes a bisection of the coarsest graph down to `graph`, refined on every level. With `keeps`
-    /// also the finest levels, the finest first.
+    /// Takes a bisection of the coarsest graph down to `graph`, refined on every level. With `keeps` it also
+    /// returns the finest levels, the finest first.
     fn uncoarsened(
         &mut self,
         graph: &Csr,
@@ -276,7 +251,7 @@ impl Bisector {
         keeps: bool,
     ) -> (Bisection, Vec<Step>) {
         let coarsest = levels.last().map_or(graph, |level| &level.coarse);
-        // Only what lies in a cluster at the cut can lie at the cut.
+        // A vertex can be at the cut only if its cluster is at the cut.
         let mut near: Vec<bool> = (0..coarsest.len())
             .map(|c| coarsest.arcs(c).any(|(t, _)| b.side[t] != b.side[c]))
             .collect();
@@ -286,7 +261,7 @@ impl Bisector {
             b.side = of.iter().map(|&c| b.side[c as usize]).collect();
             let limits = self.limits(finer, target, levels.is_empty());
             if self.budget.expired() {
-                // Only the balance is still put right.
+                // No time is left to refine: the sizes and the cut are counted anew.
                 Unrefined.refine(finer, &mut b, limits, |_| true);
                 near = vec![true; finer.len()];
                 coarse.recycle(&mut self.pool);
@@ -307,7 +282,7 @@ impl Bisector {
         (b, steps)
     }
 
-    /// The best of several multilevel runs on a coarse graph. They cost next to nothing there, and
+    /// The best of several multilevel runs on a coarse graph. These runs cost next to nothing, and the
     /// refinement of the whole graph cannot correct a bad start.
     fn best_start(&mut self, graph: &Csr, target: i64, allowed: i64, rng: &mut Rng) -> Bisection {
         let outer = (self.effort, self.allowed);
@@ -327,25 +302,21 @@ impl Bisector {
         };
         let threads = self.threads.min(outer.0.starts).max(1);
         let mut found = Vec::with_capacity(threads);
-        if threads == 1 {
-            found.push(some(self, 0, 1));
-        } else {
-            let (effort, budget) = (self.effort, self.budget.clone());
-            std::thread::scope(|scope| {
-                let beside = |first: usize| {
-                    let (some, budget) = (&some, &budget);
-                    scope.spawn(move || {
-                        let mut own = Bisector::new(effort, budget);
-                        own.allowed = allowed;
-                        some(&mut own, first, threads)
-                    })
-                };
-                let others: Vec<_> = (1..threads).map(beside).collect();
-                found.push(some(self, 0, threads));
-                let panicked = |cause| std::panic::resume_unwind(cause);
-                found.extend(others.into_iter().map(|other| other.join().unwrap_or_else(panicked)));
-            });
-        }
+        let (effort, budget) = (self.effort, self.budget.clone());
+        std::thread::scope(|scope| {
+            let beside = |first: usize| {
+                let (some, budget) = (&some, &budget);
+                scope.spawn(move || {
+                    let mut own = Bisector::new(effort, budget);
+                    own.allowed = allowed;
+                    some(&mut own, first, threads)
+                })
+            };
+            let others: Vec<_> = (1..threads).map(beside).collect();
+            found.push(some(self, 0, threads));
+            let panicked = |cause| std::panic::resume_unwind(cause);
+            found.extend(others.into_iter().map(|other| other.join().unwrap_or_else(panicked)));
+        });
         (self.effort, self.allowed) = outer;
         let best = found.into_iter().flatten().min_by_key(|&(excess, cut, k, _)| (excess, cut, k));
         best.map(|(.., b)| b).unwrap_or_else(|| InOrder.bisect(graph, target, rng))
@@ -355,17 +326,13 @@ impl Bisector {
         if let Some(b) = self.fm.first(graph, limits, self.effort.growings, rng) {
             return b;
         }
-        let mut best: Option<((i64, i64), Bisection)> = None;
-        for _ in 0..self.effort.growings.max(1) {
+        let grown = (0..self.effort.growings.max(1)).map(|_| {
             let mut b = self.growing.bisect(graph, limits.target, rng);
             self.fm.refine(graph, &mut b, limits, |_| true);
-            let excess = ((b.size[0] - limits.target).abs() - limits.allowed).max(0);
-            let key = (excess, b.cut);
-            if best.as_ref().is_none_or(|(k, _)| key < *k) {
-                best = Some((key, b));
-            }
-        }
-        best.map(|(_, b)| b).unwrap_or_default()
+            b
+        });
+        let excess = |b: &Bisection| ((b.size[0] - limits.target).abs() - limits.allowed).max(0);
+        grown.min_by_key(|b| (excess(b), b.cut)).unwrap_or_default()
     }
 }
 

@@ -1,8 +1,8 @@
-//! What a bisection leaves to those of its two sides: how it coarsened the graph.
+//! How a bisection coarsened its graph, for the bisections of its two sides.
 //!
-//! Away from the cut the clusters of the whole are as good for a part as new ones, and the graph
-//! contracted by them is the same but for its numbers. So large problems coarsen the finest levels
-//! anew in every fourth bisection only.
+//! Away from the cut, the clusters of the whole graph are as good for a side as new clusters, and the
+//! contracted graph differs only in the numbers of its vertices. So on large problems only every fourth
+//! bisection finds new clusters for the finest levels.
 
 use crate::mapping::coarsening::{Contractor, NONE, SideOfCut};
 use crate::mapping::engine::{Csr, Pool};
@@ -37,13 +37,14 @@ impl Inheritance {
     /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
     const FROM: usize = 512;
 
-    /// Whether a part of a graph of so many vertices may take over what was used so often.
+    /// Whether a side of a graph with this many vertices may take over clusters that this many bisections
+    /// have used.
     pub(super) fn is_wanted(vertices: usize, uses: u32) -> bool {
         uses < Self::USES && vertices >= Self::FROM
     }
 
-    /// What each side of a bisected graph inherits; `parts` are their subgraphs. Clusters at the cut
-    /// fall in two.
+    /// The coarsening that each side of a bisected graph inherits; `parts` are their subgraphs. A cluster at
+    /// the cut is divided between both sides.
     pub(super) fn split(
         self,
         side: &[u8],

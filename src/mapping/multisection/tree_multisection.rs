@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Smallest part that is worth a thread of its own.
 const THREAD_FROM: usize = 8192;
 
-/// Places the vertices of `graph` on all places; both must be of equal number. Uses the threads of
+/// Places the vertices of `graph` on all places; there must be as many vertices as places. Uses the threads of
 /// the bisector's budget; the answer does not depend on how many there are.
 ///
 /// Returns for every vertex its index into the sorted order of `places`.
@@ -26,8 +26,8 @@ pub(crate) fn multisect(
 ) -> Vec<u32> {
     let members: Vec<u32> = (0..graph.len() as u32).collect();
     let mut task_at = vec![0u32; graph.len()];
-    let threads = bisector.budget().threads();
-    let run = Run { places, effort: bisector.effort(), rng, placed: AtomicU64::new(0) };
+    let threads = bisector.budget.threads();
+    let run = Run { places, effort: bisector.effort, rng, placed: AtomicU64::new(0) };
     let part = Part { graph, members, left: None, lo: 0, level: 0, out: &mut task_at };
     run.group(part, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
@@ -75,7 +75,7 @@ impl Run<'_> {
         let single = ends.len() == part.members.len();
         if ends.len() <= 1 || single {
             part.out.copy_from_slice(&part.members);
-            self.report(part.members.len() as u64, bisector.budget());
+            self.report(part.members.len() as u64, &bisector.budget);
             return;
         }
         self.split(part, &ends, bisector, threads);
@@ -99,8 +99,8 @@ impl Run<'_> {
         let cut = middle(ends, lo, hi);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
-        bisector.inherit(left);
-        bisector.use_threads(threads);
+        bisector.inherited = left;
+        bisector.threads = threads;
         let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
         let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(graph, &b.side);
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
@@ -115,7 +115,7 @@ impl Run<'_> {
         let part_1 =
             Part { graph: &sub_1, members: tasks_1, left: left_1, lo: at, level, out: out_1 };
         if threads > 1 && hi - lo >= THREAD_FROM {
-            let budget = &bisector.budget().clone();
+            let budget = &bisector.budget.clone();
             let half = threads / 2;
             std::thread::scope(|scope| {
                 scope.spawn(|| {

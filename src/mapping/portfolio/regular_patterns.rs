@@ -1,35 +1,30 @@
 //! Regular patterns that are no grids: which edges belong together.
 //!
-//! In butterflies, hypercubes, stencils with diagonals and mixtures of them with an exchange across
-//! (NAS CG: rows of recursive doubling, and a heavier exchange with the transpose) the heaviest edge
-//! says little about which tasks form a block; coarsening along it destroys the blocks. Edges of a
-//! block lie in many cycles of three and four. Weighted by these, the blocks show; the answer is a
-//! further candidate, refined and judged with the true weights.
+//! Such patterns are butterflies, hypercubes, stencils with diagonals, and mixtures of them with an
+//! exchange across (NAS CG: rows of recursive doubling, and a heavier exchange with the transpose). Their
+//! heaviest edges say little about which tasks form a block, and coarsening along them destroys the blocks.
+//! But edges of a block lie in many cycles of three and four vertices. So the edges get weights by their
+//! number of cycles, which makes the blocks visible. The answer is one more candidate; it is refined and
+//! judged with the true weights.
 
 use crate::mapping::engine::Csr;
 
 /// Regular patterns have few different degrees.
 const DISTINCT_DEGREES: usize = 8;
 
-/// Cycles are only counted where that is cheap.
+/// The largest degree for which cycles are counted: beyond it, counting is dear.
 const DEGREE: usize = 32;
 
 /// True if the vertices have few different degrees, none of them large.
 pub(super) fn is_regular(graph: &Csr) -> bool {
     let mut degrees: Vec<usize> = Vec::new();
-    for v in 0..graph.len() {
+    (0..graph.len()).all(|v| {
         let degree = graph.degree(v);
-        if degree > DEGREE {
-            return false;
-        }
         if !degrees.contains(&degree) {
             degrees.push(degree);
-            if degrees.len() > DISTINCT_DEGREES {
-                return false;
-            }
         }
-    }
-    true
+        degree <= DEGREE && degrees.len() <= DISTINCT_DEGREES
+    })
 }
 
 /// The graph with every weight times 1 and the number of cycles of three and four through the edge;

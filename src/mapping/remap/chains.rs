@@ -1,4 +1,4 @@
-//! Goes from one mapping towards another as far as it pays.
+//! Changes one mapping into another as far as the moves save more than they cost.
 
 use super::{NONE, Seats};
 use crate::mapping::engine::{Distance, Placement, Prepared};
@@ -6,8 +6,8 @@ use crate::mapping::engine::{Distance, Placement, Prepared};
 /// Rounds over all chains at most; applying one changes what others are worth.
 const ROUNDS: usize = 3;
 
-/// Applies those chains of moves that lead from `from` to `to` and save more than they cost.
-/// All mappings by task.
+/// Applies the chains of moves from `from` towards `to` that save more than they cost. All mappings are by
+/// task.
 pub(super) fn merge<D: Distance>(
     prepared: &Prepared<'_, '_>,
     seats: &Seats,
@@ -21,7 +21,7 @@ pub(super) fn merge<D: Distance>(
     let mut now = prepared.by_vertex(from.to_vec());
     let goal = prepared.by_vertex(to);
     let placement = Placement::new(now.clone(), seats.slot_place.len());
-    // Chains: task → the task that sits where it wants to go.
+    // Chains: each task is followed by the task that is now on its goal.
     let mut chain_of = vec![NONE; n];
     let mut chains: Vec<Vec<u32>> = Vec::new();
     let mut entered = vec![false; n];
@@ -31,7 +31,7 @@ pub(super) fn merge<D: Distance>(
             entered[next as usize] = true;
         }
     }
-    // First those that start with a place nobody follows to, then the cycles.
+    // First the chains whose first task is on the goal of no other task, then the cycles.
     for start in (0..n).filter(|&v| !entered[v]).chain(0..n).collect::<Vec<_>>() {
         let mut chain = Vec::new();
         let mut v = start;
@@ -93,15 +93,10 @@ fn same_places(seats: &Seats, from: &[u32], to: &[u32]) -> Vec<u32> {
     }
     for (place, &b) in answer.iter_mut().zip(to) {
         if *place == NONE {
-            let first = seats.slot_place[b as usize];
-            let mut at = first as usize;
-            while !free.get(at).copied().unwrap_or(true) {
-                at += 1;
-            }
+            let first = seats.slot_place[b as usize] as usize;
+            let at = (first..free.len()).find(|&at| free[at]).unwrap_or(first);
             *place = at as u32;
-            if let Some(f) = free.get_mut(at) {
-                *f = false;
-            }
+            free[at] = false;
         }
     }
     answer

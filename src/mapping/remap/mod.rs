@@ -1,11 +1,14 @@
 //! A new mapping after a change of resources, with little movement.
 //!
-//! What counts is the objective plus a price for every task that leaves its slot. Tasks whose slot
-//! is gone must move and cost the same. Candidates are the previous mapping with the homeless
-//! tasks placed greedily, a fresh mapping turned by the machine's symmetries to where most tasks
-//! were, and mixtures of both: the difference of two mappings falls apart into chains of tasks that
-//! follow each other, and each chain pays for itself or not. A local search that knows the price
-//! works on each; the independent evaluator decides.
+//! It minimises the objective plus a price for every task that leaves its slot. Tasks whose slot is gone
+//! must move; their price is the same in every candidate. The candidates are:
+//!
+//! * the previous mapping, in which the tasks whose slot is gone are placed greedily;
+//! * a fresh mapping, turned by the machine's symmetries so that most tasks are where they were;
+//! * mixtures of both. The moves that lead from one mapping to the other form chains, in which each task
+//!   takes the place of the next one. A chain is applied if it saves more than it costs.
+//!
+//! A local search that knows the price improves each; the independent evaluator chooses the best.
 
 mod align;
 mod chains;
@@ -80,28 +83,27 @@ pub fn remap(
         }
     });
     candidates.extend([stay, turned, fresh]);
-    let mut best: Option<(f64, u128, Remapped)> = None;
-    for place_of in candidates {
+    let settled = candidates.into_iter().flat_map(|place_of| {
         let settled = local_search::settle(&prepared, &seats, place_of.clone(), price, budget);
-        for answer in [place_of, settled] {
-            let outcome = Outcome::new(problem, answer);
-            let moved = previous.moved(&outcome.slot_of_task);
-            let paid = u128::from(previous.migration_cost).saturating_mul(moved as u128);
-            // Whole numbers decide where they can.
-            let (real, whole) = match problem.objective() {
-                Objective::TotalHops => {
-                    (value(problem, &outcome.slot_of_task).unwrap_or(0.0) + paid as f64, 0)
-                }
-                _ => (0.0, outcome.hop_bytes.saturating_add(paid)),
-            };
-            let key = |b: &(f64, u128, Remapped)| (real, whole, moved) < (b.0, b.1, b.2.moved);
-            if best.as_ref().is_none_or(key) {
-                best = Some((real, whole, Remapped { outcome, moved, forced: seats.forced }));
+        [place_of, settled]
+    });
+    let judged = settled.map(|answer| {
+        let outcome = Outcome::new(problem, answer);
+        let moved = previous.moved(&outcome.slot_of_task);
+        let paid = u128::from(previous.migration_cost).saturating_mul(moved as u128);
+        // Whole numbers decide where they can.
+        let (real, whole) = match problem.objective() {
+            Objective::TotalHops => {
+                (value(problem, &outcome.slot_of_task).unwrap_or(0.0) + paid as f64, 0)
             }
-        }
-    }
-    let best = best.ok_or_else(|| refused("there is no candidate").advise("another algorithm"))?;
-    Ok(best.2)
+            _ => (0.0, outcome.hop_bytes.saturating_add(paid)),
+        };
+        ((real, whole, moved), outcome)
+    });
+    let best = judged.reduce(|best, other| if other.0 < best.0 { other } else { best });
+    let ((_, _, moved), outcome) =
+        best.ok_or_else(|| refused("there is no candidate").advise("another algorithm"))?;
+    Ok(Remapped { outcome, moved, forced: seats.forced })
 }
 
 /// Refuses what has no answer.
@@ -157,7 +159,7 @@ impl Seats {
         Seats { first_place, slot_place, forced }
     }
 
-    /// 1 if a task on this place has moved and it was its own decision.
+    /// 1 if the previous slot of a task may still be used and this place is not on it, else 0.
     fn left(&self, task: usize, place: u32) -> i64 {
         let home = self.first_place[task];
         i64::from(home != NONE && self.slot_place[place as usize] != home)

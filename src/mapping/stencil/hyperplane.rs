@@ -10,7 +10,6 @@
 use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
-use std::cmp::Ordering;
 
 /// Cuts grid and nodes in two by planes.
 pub(super) const HYPERPLANE: Decomposition = Decomposition {
@@ -45,13 +44,13 @@ fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
 
 /// Where to cut a set of points and a list of groups.
 struct Cut {
-    /// Groups, and points, of the near side.
+    /// The numbers of groups and of points on the near side.
     groups: usize,
     points: usize,
     /// Dimensions by which the points are sorted: the first is the one that is cut.
     order: Vec<usize>,
     cost: f64,
-    /// How far from the middle.
+    /// Twice the distance from the middle, in points.
     off: usize,
 }
 
@@ -83,31 +82,27 @@ impl Cut {
         let nearest = splits.iter().map(|&(_, sum)| off(sum)).min().unwrap_or(0);
         // Up to a third of all to two thirds, unless the groups themselves are more uneven.
         let allowed = nearest.max(set.len() / 3);
-        let mut best: Option<Cut> = None;
-        for &(groups, sum) in splits.iter().filter(|(_, sum)| off(*sum) <= allowed) {
-            for &k in by_cost.iter().filter(|&&k| layers[k].len() > 1) {
-                let mut before = 0;
-                let even = layers[k].iter().any(|&layer| {
-                    before += layer;
-                    before == sum
-                });
-                // The step: one line of points across the cheapest other dimension.
-                let order: Vec<usize> =
-                    std::iter::once(k).chain(by_cost.iter().copied().filter(|&j| j != k)).collect();
-                let step = match order.get(1) {
-                    Some(&j) if !even => plane(j) / layers[k].len() as f64,
-                    _ => 0.0,
-                };
-                let cut = Cut { groups, points: sum, order, cost: plane(k) + step, off: off(sum) };
-                let better = |old: &Cut| {
-                    let by_cost = cut.cost.total_cmp(&old.cost);
-                    by_cost.then(cut.off.cmp(&old.off)) == Ordering::Less
-                };
-                if best.as_ref().is_none_or(better) {
-                    best = Some(cut);
-                }
-            }
-        }
+        let across = |k: usize, groups: usize, sum: usize| {
+            let mut before = 0;
+            let even = layers[k].iter().any(|&layer| {
+                before += layer;
+                before == sum
+            });
+            let others = by_cost.iter().copied().filter(|&j| j != k);
+            let order: Vec<usize> = std::iter::once(k).chain(others).collect();
+            // The step: one line of points across the cheapest other dimension.
+            let step = match order.get(1) {
+                Some(&j) if !even => plane(j) / layers[k].len() as f64,
+                _ => 0.0,
+            };
+            Cut { groups, points: sum, order, cost: plane(k) + step, off: off(sum) }
+        };
+        let near = splits.iter().filter(|(_, sum)| off(*sum) <= allowed);
+        let cuts = near.flat_map(|&(groups, sum)| {
+            let (across, thick) = (&across, by_cost.iter().filter(|&&k| layers[k].len() > 1));
+            thick.map(move |&k| across(k, groups, sum))
+        });
+        let best = cuts.min_by(|a, b| a.cost.total_cmp(&b.cost).then(a.off.cmp(&b.off)));
         best.unwrap_or_else(|| {
             let (groups, sum) = splits.first().copied().unwrap_or((1, groups[0].places.len()));
             Cut { groups, points: sum, order: by_cost, cost: 0.0, off: 0 }

@@ -1,9 +1,8 @@
 //! The nodes that a grid is spread over, in the order of the tree, each with its places.
 
-use crate::mapping::engine::Prepared;
-use crate::mapping::engine::TreePlaces;
+use crate::mapping::engine::{Prepared, TreePlaces};
 
-/// A node, or whatever group of places takes its part: a socket where there is one node only.
+/// A node, or another group of places instead: a socket where there is only one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NodeGroup {
     /// Its places, in the order of the tree.
@@ -20,7 +19,11 @@ pub(super) fn node_groups(
 ) -> Option<(Vec<NodeGroup>, Vec<u32>)> {
     let mut groups = match &prepared.tree {
         Some(tree) => of_tree(prepared, tree)?,
-        None => of_nodes(prepared),
+        None => {
+            // In the order of their first places.
+            let nodes = prepared.problem.by_node(prepared.chosen.iter().copied());
+            nodes.into_iter().map(|places| NodeGroup { places, parts: 0 }).collect()
+        }
     };
     if groups.len() < 2 || groups.iter().all(|group| group.places.len() < 2) {
         return None;
@@ -35,16 +38,12 @@ pub(super) fn node_groups(
     (left == 0).then_some((groups, over))
 }
 
-fn node_of(prepared: &Prepared<'_, '_>, place: u32) -> usize {
-    let slot = prepared.problem.places()[place as usize];
-    prepared.problem.topology().node_of(slot as usize)
-}
-
 /// Ends of the groups to be filled: nodes; else the largest groups inside a single node, or the
 /// smallest ones of several nodes with one place each.
 fn ends_of(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<usize>> {
     let n = tree.order.len();
-    let node = |k: usize| node_of(prepared, tree.order[k]);
+    let (topology, slots) = (prepared.problem.topology(), prepared.problem.places());
+    let node = |k: usize| topology.node_of(slots[tree.order[k] as usize] as usize);
     let nodes: Vec<usize> = (1..n).filter(|&k| node(k) != node(k - 1)).chain([n]).collect();
     let real = |ends: &Vec<usize>| ends.len() > 1 && ends.len() < n;
     if real(&nodes) {
@@ -63,10 +62,4 @@ fn of_tree(prepared: &Prepared<'_, '_>, tree: &TreePlaces) -> Option<Vec<NodeGro
         NodeGroup { places: tree.order[from..end].to_vec(), parts }
     });
     Some(groups.collect())
-}
-
-/// Without a tree: nodes in the order of their first places.
-fn of_nodes(prepared: &Prepared<'_, '_>) -> Vec<NodeGroup> {
-    let nodes = prepared.problem.by_node(prepared.chosen.iter().copied());
-    nodes.into_iter().map(|places| NodeGroup { places, parts: 0 }).collect()
 }
