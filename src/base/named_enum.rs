@@ -33,9 +33,7 @@ macro_rules! named_enum {
 
             fn from_str(name: &str) -> $crate::base::error::Result<Self> {
                 let value = $Type::ALL.into_iter().find(|value| value.name() == name);
-                value.ok_or_else(|| {
-                    $crate::base::named_enum::unknown($what, name, $Type::ALL.map($Type::name))
-                })
+                value.ok_or_else(|| $crate::base::named_enum::unknown($what, name, &[$($name),+]))
             }
         }
     };
@@ -43,12 +41,7 @@ macro_rules! named_enum {
 pub(crate) use named_enum;
 
 /// The error for a name that does not exist; `names` are those that do.
-pub(crate) fn unknown(
-    what: &str,
-    name: &str,
-    names: impl IntoIterator<Item = &'static str>,
-) -> Error {
-    let names: Vec<&str> = names.into_iter().collect();
+pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> Error {
     Error::new(ErrorKind::Usage, format!("unknown {what} '{name}'"))
         .advise(format!("one of {}", names.join(", ")))
 }

@@ -1,4 +1,5 @@
-//! The mapping that changes nothing: the template for a new algorithm, and the floor for all.
+//! The mapping that changes nothing. It is the template for a new algorithm, and what others are compared
+//! with.
 
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::base::error::Result;

@@ -1,4 +1,4 @@
-//! What every mapping algorithm is.
+//! The interface of every mapping algorithm.
 
 use super::{Budget, Outcome, Problem};
 use crate::base::error::Result;
@@ -14,9 +14,8 @@ pub trait Mapper: Send + Sync {
     /// Where the algorithm comes from: paper and section.
     fn source(&self) -> &'static str;
 
-    /// True if the algorithm compares several candidates, so that callers may offer it theirs: orders
-    /// that come from elsewhere are tried beside its answer. An algorithm that a user asks for by
-    /// name to see what it does says false.
+    /// True if the algorithm compares several candidates. Callers then compare its answer with further
+    /// mappings. It is false for an algorithm whose own answer the user wants to see.
     fn compares(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
 //! Mapping algorithms: which task goes to which slot.
 //!
-//! Every algorithm is a [`Mapper`]: it gets a [`Problem`] (who talks how much to whom, the
-//! topology, what is allowed) and a [`Budget`], and answers with an [`Outcome`]. All of them are
-//! listed once, in [`registry`]; [`Identity`] is the template for a new one. The default is
-//! [`Auto`], which runs several and keeps the best by the independent evaluator in
-//! [`crate::metrics`], the given order included, so that it is never worse than doing nothing.
+//! Every algorithm is a [`Mapper`]. It gets a [`Problem`] (the traffic between tasks, the topology and the
+//! constraints) and a [`Budget`], and answers with an [`Outcome`]. All algorithms are listed once, in
+//! [`registry`]; [`Identity`] is the template for a new one. The default is [`Auto`]: it makes several
+//! mappings and keeps the best by the independent evaluator in [`crate::metrics`]. The given order is
+//! always one of them, so [`Auto`] is never worse than no mapping at all.
 
 mod balance;
 mod budget;

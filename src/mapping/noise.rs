@@ -1,4 +1,4 @@
-//! How much a mapping suffers when the matrix it was made from is not exact.
+//! How much worse a mapping is if the matrix that it was made from is not exact.
 //!
 //! The study of the TopoMatch paper (Jeannot, JPDC 2022, section 5.5): every element of the matrix
 //! gets noise of one of four kinds, negative results become 0, a mapping is computed from the noisy
@@ -57,8 +57,8 @@ impl Noise {
     }
 }
 
-/// The matrix with noise on every element off the diagonal. Bytes are scaled up first, so that
-/// small ones do not drown in rounding; only ratios matter to a mapping.
+/// The matrix with noise on every element off the diagonal. Bytes are scaled, so that small numbers do not
+/// vanish in rounding. Only the ratios of bytes matter to a mapping.
 ///
 /// Errors: additive noise for more than [`ADDITIVE_LIMIT`] tasks; a k that is negative or no
 /// number.

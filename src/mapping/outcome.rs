@@ -3,7 +3,7 @@
 use super::Problem;
 use crate::metrics;
 
-/// A mapping with what it costs and how it came about.
+/// A mapping with its cost, and notes about how it was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The place of every task, an index into [`Problem::places`].
@@ -12,7 +12,7 @@ pub struct Outcome {
     pub slot_of_task: Vec<usize>,
     /// Hop-bytes by the independent evaluator.
     pub hop_bytes: u128,
-    /// Notes of the algorithm about its run, for people: `(what, value)`.
+    /// Notes of the algorithm about its run, for users: `(what, value)`.
     pub diagnostics: Vec<(&'static str, String)>,
 }
 
@@ -22,7 +22,7 @@ impl Outcome {
         Self::by(1, problem, place_of_task)
     }
 
-    /// [`Self::new`] by several threads.
+    /// As [`Self::new`], with several threads.
     pub(crate) fn by(threads: usize, problem: &Problem<'_>, place_of_task: Vec<u32>) -> Self {
         let slot_of_task = problem.slots_of(&place_of_task);
         let (graph, topology) = (problem.graph(), problem.topology());

@@ -1,7 +1,7 @@
 //! A mapping problem: tasks, places, and what is allowed.
 //!
-//! Slots that may take several tasks are unrolled into *places*, one for each task a slot can take,
-//! so that every algorithm only ever sees "at most one task per place".
+//! A slot that may take several tasks is unrolled into *places*, one for each task that it can take. So
+//! algorithms only have to put at most one task on each place.
 
 use super::{Objective, Preset, TaskGrid};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -91,12 +91,12 @@ impl<'a> Problem<'a> {
         self.fixed.iter().any(|&p| p != FREE)
     }
 
-    /// The directed traffic that the graph is the affinity of, where it was given.
+    /// The directed traffic that the affinity graph was made from, if it was given.
     pub fn traffic(&self) -> Option<&'a SparseMatrix> {
         self.given.traffic
     }
 
-    /// The grid that the tasks are points of, where the program said so.
+    /// The grid that the tasks are points of, if the program made one.
     pub fn task_grid(&self) -> Option<&TaskGrid> {
         self.given.task_grid.as_ref()
     }
@@ -106,7 +106,7 @@ impl<'a> Problem<'a> {
         self.given.objective
     }
 
-    /// The same problem with another aim.
+    /// The same problem with another objective.
     pub(crate) fn with_objective(&self, objective: Objective) -> Self {
         Problem { given: self.given.clone().objective(objective), ..self.clone() }
     }
@@ -121,8 +121,8 @@ impl<'a> Problem<'a> {
         self.given.seed
     }
 
-    /// The given order: task t on place t, except where fixed tasks are in the way; those they
-    /// push out take the free places in ascending order.
+    /// The given order: task t is on place t. If another task is fixed to place t, task t takes one of the
+    /// free places instead, in ascending order.
     pub fn identity_places(&self) -> Vec<u32> {
         let mut answer = self.fixed.clone();
         let mut taken = vec![false; self.places.len()];
@@ -215,8 +215,8 @@ impl<'a> ProblemBuilder<'a> {
         self
     }
 
-    /// The grid that the first tasks are points of, in row-major order: candidates that need one
-    /// then need not recognise it in the graph.
+    /// The grid that the first tasks are points of, in row-major order. Candidates that need a grid then
+    /// do not have to recognise it in the graph.
     #[must_use]
     pub fn task_grid(mut self, grid: Option<TaskGrid>) -> Self {
         self.task_grid = grid;
@@ -291,7 +291,7 @@ impl<'a> ProblemBuilder<'a> {
                 Some(place) => *place = places.len() as u32,
             }
             let capacity = self.capacities.as_ref().map_or(1, |c| c[k]) as usize;
-            // More places than tasks on one slot can never be used.
+            // A slot can never take more tasks than there are.
             let useful = capacity.min(tasks);
             places.extend(std::iter::repeat_n(slot as u32, useful));
             if useful == 0 {

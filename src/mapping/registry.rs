@@ -21,7 +21,8 @@ pub fn registry() -> &'static [&'static dyn Mapper] {
 /// Errors: [`crate::ErrorKind::Usage`] with the names that exist.
 pub fn by_name(name: &str) -> Result<&'static dyn Mapper> {
     let found = registry().iter().copied().find(|m| m.name() == name);
-    found.ok_or_else(|| unknown("algorithm", name, registry().iter().map(|m| m.name())))
+    let names = || registry().iter().map(|m| m.name()).collect::<Vec<&str>>();
+    found.ok_or_else(|| unknown("algorithm", name, &names()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The grid that a program gave its tasks, where it said so (`MPI_Cart_create`).
+//! The grid in which a program arranged its tasks (`MPI_Cart_create`).
 
 /// A grid of tasks: task t is point t in row-major order, the last dimension fastest. Tasks behind
 /// the last point belong to no grid.
@@ -9,9 +9,9 @@ pub struct TaskGrid {
 }
 
 impl TaskGrid {
-    /// A grid of these extents and periods; dimensions of extent 1 say nothing and are left out.
+    /// A grid of these extents and periods. Dimensions of extent 1 are left out, because they tell nothing.
     ///
-    /// `None` if an extent is 0, if lists differ in length, or if nothing is left.
+    /// `None` if an extent is 0, if the lists differ in length, or if no dimension is left.
     pub fn new(dims: &[usize], wrap: &[bool]) -> Option<TaskGrid> {
         let points = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         if points < 2 || dims.len() != wrap.len() {

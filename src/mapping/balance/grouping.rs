@@ -13,16 +13,17 @@ pub struct Groups {
     pub of_task: Vec<u32>,
     /// Load of every group.
     pub loads: Vec<u128>,
-    /// What no group exceeds.
+    /// The load that no group exceeds.
     pub limit: u128,
 }
 
-/// Mean size of a group that large loads are scaled to for the search.
+/// Large loads are scaled for the search, so that the mean size of a group is this.
 const MEAN_SIZE: u128 = 4096;
 
 impl Groups {
     /// Partitions the tasks of a problem into `count` groups with little traffic between them, none
-    /// of them loaded above the limit. Tasks of `together` stay in one group, each list in another.
+    /// of them loaded above the limit. The tasks of each list in `together` share a group, and no two
+    /// lists share one.
     pub(super) fn new(
         problem: &ProblemBuilder<'_>,
         loads: &Loads,
@@ -160,7 +161,7 @@ fn sized(graph: &Graph, loads: &Loads, count: usize) -> Csr {
         let load = loads.of(task);
         *size = match exact {
             true => load as u32,
-            // A load of more than a thousand slots is no heavier than that: it gets one alone.
+            // A load above that of a thousand slots is cut to it: the task gets a slot alone anyway.
             false => (load.min(mean.saturating_mul(1024)).saturating_mul(MEAN_SIZE) / mean) as u32,
         };
     }
@@ -184,8 +185,8 @@ impl Split {
         let left = count / 2;
         let total = graph.total_size() as i64;
         let target = (i128::from(total) * i128::from(left) / i128::from(count)) as i64;
-        // What both sides may get beyond their share without any group above the limit, divided
-        // among the levels that are still to be split.
+        // The load beyond its share that a side may get while no group exceeds the limit. It is
+        // divided among the levels that are still to be split.
         let group = (total as f64 / f64::from(count)).ceil() * (1.0 + self.imbalance);
         let spare = (group * f64::from(left) - target as f64)
             .min(group * f64::from(count - left) - (total - target) as f64);

@@ -10,7 +10,7 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// `imbalance`: how much more than the mean a slot may be loaded, 0.03 for 3 %.
+    /// `imbalance`: the share by which the load of a slot may exceed the mean, 0.03 for 3 %.
     ///
     /// Errors: an imbalance that is negative or no number.
     pub fn new(loads: Vec<u64>, imbalance: f64) -> Result<Loads> {
@@ -70,14 +70,14 @@ impl Loads {
         limit.max(heaviest)
     }
 
-    /// The load that tasks which must share a slot have at least.
+    /// The largest sum of the loads of tasks that must share a slot.
     pub(super) fn pinned_maximum(&self, together: &[Vec<u32>]) -> u128 {
         let sum = |list: &Vec<u32>| list.iter().map(|&t| self.of(t as usize)).sum();
         together.iter().map(sum).max().unwrap_or(0)
     }
 
-    /// The heaviest task to the least loaded group, again and again: at most 4/3 of the best
-    /// possible (Graham 1969).
+    /// Puts the heaviest task into the least loaded group, again and again. The largest load of a group is
+    /// at most 4/3 of the best possible (Graham 1969).
     pub(super) fn longest_first(&self, count: usize, together: &[Vec<u32>]) -> Vec<u32> {
         let mut of_task = vec![u32::MAX; self.loads.len()];
         let mut sums = vec![0u128; count];

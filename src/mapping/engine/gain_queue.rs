@@ -1,10 +1,11 @@
-//! Priority queue of vertices by gain: a 4-ary heap that knows where every vertex is.
+//! Priority queue of vertices by gain: a 4-ary heap with the position of every vertex.
 
 use super::refill;
 
 const ABSENT: u32 = u32::MAX;
 
-/// An entry in one number: gain, when it was set, vertex. Compared as a whole, without a branch.
+/// An entry as one number: gain, time at which it was set, and vertex, from the highest bits down. Entries
+/// are compared as whole numbers, without a branch.
 type Entry = i128;
 
 #[inline]

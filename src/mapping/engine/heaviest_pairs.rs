@@ -1,9 +1,8 @@
 //! The heaviest pairs of a dense matrix.
 //!
-//! Where nearly all tasks talk to each other, the light pairs tell a partition nothing that the
-//! heavy ones do not (TopoMatch paper, 4.3.2 and 5.1: the mappings are as good with half of the
-//! entries), and a matrix of order 10 000 has 10^8 of them. Costs are always those of the whole
-//! matrix.
+//! Where nearly all tasks talk to each other, the light pairs do not improve a partition (TopoMatch paper,
+//! 4.3.2 and 5.1: the mappings are as good with half of the entries), and a matrix of 10 000 tasks has 10^8
+//! entries. Costs are always those of the whole matrix.
 
 use super::{Csr, Scale};
 use crate::matrix::Graph;
@@ -25,7 +24,7 @@ pub(crate) fn heaviest(graph: &Graph, scale: Scale) -> Csr {
     for v in 0..n {
         for (t, w) in graph.arcs(v) {
             let bound = least[v].min(least[t as usize]);
-            // Of pairs that are all alike, a part that both ends choose in the same way.
+            // Of pairs with the same weight a part is kept, the same part at both ends.
             if w > bound || (w == bound && chosen(v as u32, t, graph.degree(v))) {
                 csr.targets.push(t);
                 csr.weights.push(scale.weight(w));

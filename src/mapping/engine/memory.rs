@@ -1,8 +1,8 @@
 //! Memory for large problems in large pages, where the system gives them on request.
 //!
-//! A graph of a million vertices is walked in no order that a processor could foresee, and with
-//! pages of 4 KiB most steps miss the table of page addresses. Asking costs nothing where large pages
-//! are always or never given.
+//! A processor cannot foresee in which order the vertices of a large graph are visited. With pages of
+//! 4 KiB, most visits miss its table of page addresses. The request costs nothing on systems that always
+//! or never give large pages.
 
 /// An empty vector with room for `capacity` elements, in large pages from 4 MiB on.
 pub(crate) fn roomy<T>(capacity: usize) -> Vec<T> {
@@ -45,7 +45,7 @@ fn advise<T>(vector: &mut Vec<T>) {
 #[cfg(not(target_os = "linux"))]
 fn advise<T>(_: &mut Vec<T>) {}
 
-/// Tells the processor that the beginning of a slice is needed soon, so that it waits less for it.
+/// Tells the processor to load the beginning of a slice, which is needed soon.
 #[inline(always)]
 pub(crate) fn ask_for<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]

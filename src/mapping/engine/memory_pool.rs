@@ -1,11 +1,11 @@
-//! Memory of large graphs that are done with, for the next ones.
+//! Memory of large graphs that are no longer needed, for the next graphs.
 //!
-//! A bisection of a large graph makes a handful of smaller ones and drops them. Returned to the
-//! system, their pages would be cleared again for every one of them.
+//! A bisection of a large graph makes a handful of smaller graphs and drops them. If their memory went back
+//! to the system, the system would have to clear it again for each new graph.
 
 use super::roomy;
 
-/// Vectors below this many elements come from the allocator, which keeps those itself.
+/// Vectors with fewer elements come from the allocator, which itself keeps their memory.
 const FROM: usize = 1 << 20;
 
 /// Vectors that are kept of each kind.

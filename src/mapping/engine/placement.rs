@@ -1,4 +1,4 @@
-//! Who sits where, and what a swap would change.
+//! The place of every task, and what a swap would change.
 
 use super::{Csr, Distance};
 
@@ -21,7 +21,7 @@ impl Placement {
         Placement { place_of, task_at }
     }
 
-    /// Change of cost if task `u` moves to place `q` and whoever sits there takes its place.
+    /// Change of cost if task `u` moves to place `q`, and the task there, if any, moves to the place of `u`.
     #[inline(always)]
     pub(crate) fn delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
         let p = self.place_of[u];
@@ -44,7 +44,7 @@ impl Placement {
         delta
     }
 
-    /// The part of [`Self::delta`] that task `u` itself sees.
+    /// The part of [`Self::delta`] from the edges of task `u`.
     #[inline(always)]
     pub(crate) fn half_delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
         let p = self.place_of[u];

@@ -1,9 +1,9 @@
 //! Dual recursive bisection: halve the machine and the tasks together.
 //!
 //! For machines that are no trees (Pellegrini, "Static mapping by dual recursive bipartitioning of
-//! process and architecture graphs", SHPCC 1994). Works level by level: when the tasks of a part
-//! are split, traffic to tasks outside pulls each towards the half that is nearer to where those
-//! tasks are known to be so far.
+//! process and architecture graphs", SHPCC 1994). It works level by level. When the tasks of a part are
+//! split, a task is drawn to the half that is nearer to its partners outside the part, as far as their
+//! places are known.
 
 use super::Bisector;
 use super::place_halves::Halves;
@@ -25,7 +25,7 @@ pub(crate) fn dual_bisect<D: Distance>(
     rng: &Rng,
 ) -> Vec<u32> {
     let n = graph.len();
-    // Where each task is known to be so far: a place in the middle of its part.
+    // A place in the middle of the part of every task: its place as far as it is known.
     let whole: Vec<u32> = places.to_vec();
     let centre = middle(&whole, d);
     let mut near = vec![centre; n];

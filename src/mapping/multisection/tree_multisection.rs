@@ -3,7 +3,7 @@
 //! On a tree hop-bytes are a sum over levels of (cost difference × cut), so the upper, expensive
 //! levels go first (KaHIP's global multisection; Schulz and Träff, "Better Process Mapping and
 //! Sparse Quadratic Assignment", SEA 2017). Every group is filled exactly; groups may differ in
-//! size, as on machines where the scheduler gave parts of nodes.
+//! size, as in an allocation with parts of nodes.
 
 use super::inheritance::Inheritance;
 use super::{BisectEffort, Bisector};
@@ -45,7 +45,7 @@ struct Run<'a> {
     placed: AtomicU64,
 }
 
-/// Tasks and as many places in a row that are to be filled with them.
+/// Tasks, and as many consecutive places for them.
 struct Part<'a> {
     /// Its vertices are the tasks `members`.
     graph: &'a Csr,

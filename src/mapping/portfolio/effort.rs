@@ -16,12 +16,6 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// More annealing, for regular patterns that are no grids: many of their mappings have the same cut,
-    /// and single moves rarely lead from these to a better one.
-    pub(crate) fn for_regular(self) -> Self {
-        Effort { anneal_steps: 16 * self.anneal_steps, ..self }
-    }
-
     /// `tree`: the topology is a tree. Other topologies get more annealing, because fewer exact methods
     /// work on them.
     pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {

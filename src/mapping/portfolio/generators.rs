@@ -97,9 +97,10 @@ const BLOCKS_BY_CYCLES: Generator = Generator {
         if let Some(graph) = by_cycles(&offers.prepared.graph) {
             return Some(Candidate::new(name, split(offers, &graph)));
         }
-        // On a tree, a pattern without blocks gets more annealing instead.
+        // A pattern without blocks has many mappings with the same cut, and single moves rarely lead from
+        // these to a better one: on a tree it gets more annealing.
         if offers.prepared.tree.is_some() {
-            offers.effort = offers.effort.for_regular();
+            offers.effort.anneal_steps *= 16;
         }
         None
     },

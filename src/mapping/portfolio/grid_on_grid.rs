@@ -40,7 +40,7 @@ impl Space {
             let mut used = vec![false; length];
             points.iter().for_each(|&p| used[machine.coordinates(p as usize)[k] as usize] = true);
             let count = used.iter().filter(|&&u| u).count();
-            // The used coordinate behind an unused one; all of them, or one stretch.
+            // The first coordinate of a stretch of used ones. There may be one stretch only.
             let begins = |x: &usize| used[*x] && !used[(*x + length - 1) % length];
             let first = match machine.wrap()[k] && count < length {
                 true => (0..length).find(begins)?,
@@ -58,14 +58,11 @@ impl Space {
     }
 
     fn slot(&self, machine: &Grid, point: u32) -> Option<u32> {
-        let lengths = machine.dims();
-        let inside: Vec<u32> = machine
-            .coordinates(point as usize)
-            .iter()
-            .zip(&self.start)
-            .zip(lengths)
-            .map(|((&x, &start), &length)| (x + length as u32 - start) % length as u32)
-            .collect();
-        self.grid.slot_at(&inside).map(|slot| slot as u32)
+        let coordinates = machine.coordinates(point as usize).iter().zip(&self.start);
+        let shifted = coordinates.zip(machine.dims()).map(|((&x, &start), &length)| {
+            let length = length as u32;
+            (x + length - start) % length
+        });
+        self.grid.slot_at(&shifted.collect::<Vec<u32>>()).map(|slot| slot as u32)
     }
 }

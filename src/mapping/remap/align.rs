@@ -1,16 +1,16 @@
-//! Turns a fresh mapping on a tree to where most tasks were, at no cost.
+//! Turns a fresh mapping on a tree so that most tasks are where they were, at no cost.
 //!
-//! Groups that look alike can change places. From the root down, the contents of the children of a
-//! group are dealt to those children that their tasks come from, the largest overlap first.
+//! Groups that look alike can be exchanged. From the root down, the tasks of each child of a group are dealt
+//! to the child that most of them come from. The largest overlap comes first.
 
-use super::{NONE, Seats};
+use super::{NONE, OldPlaces};
 use crate::mapping::engine::{Prepared, TreePlaces};
 use std::ops::Range;
 
-/// `place_of` by task, as is the answer. Unchanged where the topology is no tree.
+/// `place_of` and the answer are by task. The mapping is unchanged where the topology is no tree.
 pub(super) fn to_previous(
     prepared: &Prepared<'_, '_>,
-    seats: &Seats,
+    old: &OldPlaces,
     mut place_of: Vec<u32>,
 ) -> Vec<u32> {
     let Some(tree) = &prepared.all else { return place_of };
@@ -20,7 +20,7 @@ pub(super) fn to_previous(
     let is_fixed = |task| prepared.problem.fixed_place(task).is_some();
     let mut exchange = Exchange {
         tree,
-        home: seats.first_place.iter().map(home).collect(),
+        home: old.first_place.iter().map(home).collect(),
         task_at: vec![NONE; n],
         pinned: (0..place_of.len()).map(is_fixed).collect(),
     };
@@ -87,7 +87,7 @@ impl Exchange<'_> {
                 *taken = true;
             }
         }
-        // What is left are contents whose own child was given away; the rest of their kind is free.
+        // The own child of the tasks that are left was given away: they get a free child that is alike.
         for (a, to) in target.iter_mut().enumerate().filter(|(_, to)| to.is_none()) {
             let free = (0..children.len()).find(|&b| !taken[b] && alike(a, b));
             let Some(b) = free else { return };

@@ -1,6 +1,6 @@
 //! Changes one mapping into another as far as the moves save more than they cost.
 
-use super::{NONE, Seats};
+use super::{NONE, OldPlaces};
 use crate::mapping::engine::{Distance, Placement, Prepared};
 
 /// Rounds over all chains at most; applying one changes what others are worth.
@@ -10,17 +10,17 @@ const ROUNDS: usize = 3;
 /// task.
 pub(super) fn merge<D: Distance>(
     prepared: &Prepared<'_, '_>,
-    seats: &Seats,
+    old: &OldPlaces,
     d: &D,
     from: &[u32],
     to: &[u32],
     price: i64,
 ) -> Vec<u32> {
-    let to = same_places(seats, from, to);
+    let to = same_places(old, from, to);
     let n = from.len();
     let mut now = prepared.by_vertex(from.to_vec());
     let goal = prepared.by_vertex(to);
-    let placement = Placement::new(now.clone(), seats.slot_place.len());
+    let placement = Placement::new(now.clone(), old.slot_place.len());
     // Chains: each task is followed by the task that is now on its goal.
     let mut chain_of = vec![NONE; n];
     let mut chains: Vec<Vec<u32>> = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn merge<D: Distance>(
                     delta += if in_chain(t) { i128::from(change) } else { 2 * i128::from(change) };
                 }
                 let task = prepared.task(v);
-                let moves = seats.left(task, there[v]) - seats.left(task, now[v]);
+                let moves = old.left(task, there[v]) - old.left(task, now[v]);
                 delta += 2 * i128::from(price) * i128::from(moves);
             }
             if delta < 0 {
@@ -82,18 +82,18 @@ pub(super) fn merge<D: Distance>(
 }
 
 /// `to` with places exchanged inside slots, so that tasks that keep their slot keep their place.
-fn same_places(seats: &Seats, from: &[u32], to: &[u32]) -> Vec<u32> {
-    let mut free = vec![true; seats.slot_place.len()];
+fn same_places(old: &OldPlaces, from: &[u32], to: &[u32]) -> Vec<u32> {
+    let mut free = vec![true; old.slot_place.len()];
     let mut answer = vec![NONE; to.len()];
     for (task, (&a, &b)) in from.iter().zip(to).enumerate() {
-        if seats.slot_place[a as usize] == seats.slot_place[b as usize] {
+        if old.slot_place[a as usize] == old.slot_place[b as usize] {
             answer[task] = a;
             free[a as usize] = false;
         }
     }
     for (place, &b) in answer.iter_mut().zip(to) {
         if *place == NONE {
-            let first = seats.slot_place[b as usize] as usize;
+            let first = old.slot_place[b as usize] as usize;
             let at = (first..free.len()).find(|&at| free[at]).unwrap_or(first);
             *place = at as u32;
             free[at] = false;

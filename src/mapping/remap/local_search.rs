@@ -1,14 +1,15 @@
-//! Staying as far as possible, and local search with a price for moves.
+//! The mapping that stays as close as possible to the previous one, and a local search with a price for
+//! moves.
 
-use super::{NONE, Seats};
+use super::{NONE, OldPlaces};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Distance, Placement, Prepared};
 use crate::mapping::refinement::{Near, with_near};
 
-/// Every task on its previous slot where that is possible; the others where they are nearest to
-/// their partners. By task.
-pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, seats: &Seats, d: &D) -> Vec<u32> {
-    let (tasks, places) = (seats.first_place.len(), seats.slot_place.len());
+/// Every task on its previous slot where that is possible, the others where they are nearest to their
+/// partners; by task.
+pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, old: &OldPlaces, d: &D) -> Vec<u32> {
+    let (tasks, places) = (old.first_place.len(), old.slot_place.len());
     let mut place_of = vec![NONE; tasks];
     let mut taken = vec![false; places];
     let problem = prepared.problem;
@@ -18,11 +19,11 @@ pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, seats: &Seats, d: &
             taken[fixed] = true;
         }
     }
-    for (place_of, &first) in place_of.iter_mut().zip(&seats.first_place) {
+    for (place_of, &first) in place_of.iter_mut().zip(&old.first_place) {
         if first == NONE || *place_of != NONE {
             continue;
         }
-        let of_slot = (first as usize..places).take_while(|&p| seats.slot_place[p] == first);
+        let of_slot = (first as usize..places).take_while(|&p| old.slot_place[p] == first);
         if let Some(place) = of_slot.into_iter().find(|&p| !taken[p]) {
             *place_of = place as u32;
             taken[place] = true;
@@ -54,19 +55,19 @@ pub(super) fn stay<D: Distance>(prepared: &Prepared<'_, '_>, seats: &Seats, d: &
     prepared.by_task(now)
 }
 
-/// Swaps and moves as long as they save more than they cost; at most some hundred tries a task. By
-/// task.
+/// Swaps and moves tasks as long as that saves more than it costs; on average at most a thousand tries for
+/// each task. Mappings are by task.
 pub(super) fn settle(
     prepared: &Prepared<'_, '_>,
-    seats: &Seats,
+    old: &OldPlaces,
     place_of: Vec<u32>,
     price: i64,
     budget: &Budget,
 ) -> Vec<u32> {
     let start = prepared.by_vertex(place_of);
     with_near!(prepared, d, near => {
-        let placement = Placement::new(start, seats.slot_place.len());
-        let search = PricedSearch { prepared, seats, price, budget };
+        let placement = Placement::new(start, old.slot_place.len());
+        let search = PricedSearch { prepared, old, price, budget };
         prepared.by_task(search.run(d, near, placement))
     })
 }
@@ -74,14 +75,14 @@ pub(super) fn settle(
 /// A local search in which leaving a slot has a price.
 struct PricedSearch<'a, 'p, 'q> {
     prepared: &'a Prepared<'p, 'q>,
-    seats: &'a Seats,
+    old: &'a OldPlaces,
     price: i64,
     budget: &'a Budget,
 }
 
 impl PricedSearch<'_, '_, '_> {
     fn run<D: Distance, N: Near>(&self, d: &D, near: &N, mut placement: Placement) -> Vec<u32> {
-        let PricedSearch { prepared, seats, price, budget } = *self;
+        let PricedSearch { prepared, old, price, budget } = *self;
         let graph = &prepared.graph;
         let n = graph.len();
         let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
@@ -102,7 +103,7 @@ impl PricedSearch<'_, '_, '_> {
             let p = placement.place_of[u];
             let task = prepared.task(u);
             let mut best = (0i128, p);
-            let home = seats.first_place[task];
+            let home = old.first_place[task];
             let own_slot = (home != NONE).then_some(home);
             let around = graph.arcs(u).flat_map(|(t, _)| near.nearest(placement.place_of[t]));
             for q in around.copied().chain(own_slot) {
@@ -111,10 +112,10 @@ impl PricedSearch<'_, '_, '_> {
                     continue;
                 }
                 tries = tries.saturating_sub(1);
-                let mut moves = seats.left(task, q) - seats.left(task, p);
+                let mut moves = old.left(task, q) - old.left(task, p);
                 if v != NONE {
                     let other = prepared.task(v as usize);
-                    moves += seats.left(other, p) - seats.left(other, q);
+                    moves += old.left(other, p) - old.left(other, q);
                 }
                 let delta = i128::from(placement.delta(graph, d, u, q))
                     + i128::from(price) * i128::from(moves);

@@ -26,12 +26,11 @@ use crate::base::error::Result;
 /// The previous mapping and what leaving it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
-    /// The slot that every task had; it need not exist any more. Tasks beyond the end are new and
-    /// move for free.
+    /// The slot that every task had; it need not exist any more. Tasks beyond the end are new, and have no
+    /// price.
     pub slot_of_task: Vec<usize>,
-    /// Price of one moved task, in units of the objective: hop-bytes, that is bytes times
-    /// distance, so that moving B bytes of a task's data over d hops costs B·d; for total hops,
-    /// hops.
+    /// Price of one moved task, in units of the objective. For hop-bytes these are bytes times distance:
+    /// moving B bytes of a task's data over d hops costs B·d. For total hops they are hops.
     pub migration_cost: u64,
 }
 
@@ -47,11 +46,6 @@ pub struct Remapped {
 }
 
 impl Previous {
-    /// The slot a task had, if it had one.
-    fn slot(&self, task: usize) -> Option<usize> {
-        self.slot_of_task.get(task).copied()
-    }
-
     /// Number of tasks that are not where they were.
     pub fn moved(&self, slot_of_task: &[usize]) -> usize {
         let before = self.slot_of_task.iter();
@@ -71,20 +65,20 @@ pub fn remap(
 ) -> Result<Remapped> {
     check(previous, problem.tasks(), problem.objective())?;
     let prepared = Prepared::new(problem);
-    let seats = Seats::new(problem, previous);
+    let old = OldPlaces::new(problem, previous);
     let fresh = mapper.map(problem, budget)?.place_of_task;
-    let turned = align::to_previous(&prepared, &seats, fresh.clone());
-    let stay = with_distance!(&prepared.lookup, d => local_search::stay(&prepared, &seats, d));
+    let turned = align::to_previous(&prepared, &old, fresh.clone());
+    let stay = with_distance!(&prepared.lookup, d => local_search::stay(&prepared, &old, d));
     let price = prepared.scale.price(previous.migration_cost);
     let mut candidates = Vec::new();
     with_distance!(&prepared.lookup, d => {
         for (from, to) in [(&stay, &turned), (&turned, &stay)] {
-            candidates.push(chains::merge(&prepared, &seats, d, from, to, price));
+            candidates.push(chains::merge(&prepared, &old, d, from, to, price));
         }
     });
     candidates.extend([stay, turned, fresh]);
     let settled = candidates.into_iter().flat_map(|place_of| {
-        let settled = local_search::settle(&prepared, &seats, place_of.clone(), price, budget);
+        let settled = local_search::settle(&prepared, &old, place_of.clone(), price, budget);
         [place_of, settled]
     });
     let judged = settled.map(|answer| {
@@ -103,7 +97,7 @@ pub fn remap(
     let best = judged.reduce(|best, other| if other.0 < best.0 { other } else { best });
     let ((_, _, moved), outcome) =
         best.ok_or_else(|| refused("there is no candidate").advise("another algorithm"))?;
-    Ok(Remapped { outcome, moved, forced: seats.forced })
+    Ok(Remapped { outcome, moved, forced: old.forced })
 }
 
 /// Refuses what has no answer.
@@ -123,8 +117,8 @@ pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> 
     Ok(())
 }
 
-/// Where tasks were, in places.
-struct Seats {
+/// The previous mapping, in places.
+struct OldPlaces {
     /// The first place of the slot a task had, by task; `u32::MAX` if it had none or lost it.
     first_place: Vec<u32>,
     /// The first place of the slot that a place belongs to.
@@ -136,8 +130,8 @@ struct Seats {
 /// No place.
 const NONE: u32 = u32::MAX;
 
-impl Seats {
-    fn new(problem: &Problem<'_>, previous: &Previous) -> Seats {
+impl OldPlaces {
+    fn new(problem: &Problem<'_>, previous: &Previous) -> OldPlaces {
         let mut first = vec![NONE; problem.topology().slots()];
         let mut slot_place = Vec::with_capacity(problem.places().len());
         for (place, &slot) in problem.places().iter().enumerate() {
@@ -150,13 +144,13 @@ impl Seats {
         let mut forced = 0;
         let first_place = (0..problem.tasks())
             .map(|task| {
-                let Some(slot) = previous.slot(task) else { return NONE };
+                let Some(&slot) = previous.slot_of_task.get(task) else { return NONE };
                 let place = first.get(slot).copied().unwrap_or(NONE);
                 forced += usize::from(place == NONE);
                 place
             })
             .collect();
-        Seats { first_place, slot_place, forced }
+        OldPlaces { first_place, slot_place, forced }
     }
 
     /// 1 if the previous slot of a task may still be used and this place is not on it, else 0.

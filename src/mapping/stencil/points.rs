@@ -1,15 +1,15 @@
 //! The tasks as points of a grid, and the stencil along which they talk.
 //!
 //! The grid is what the program said, else what is recognised in the matrix, else what the numbers
-//! of the tasks tell ([`super::task_numbers`]). The stencil is read from the matrix: what weighs how much
-//! between points so far apart, whatever the program says about its neighbours.
+//! of the tasks tell ([`super::task_numbers`]). The stencil is read from the matrix: the weight of all
+//! edges with the same steps along the dimensions. Neighbours that the program names are not used.
 
 use super::task_numbers::by_numbers;
 use crate::mapping::TaskGrid;
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, inner_weight};
 
-/// More kinds of edges than this belong to no stencil; those of the longest steps are left out.
+/// A stencil has at most this many kinds of edges; further kinds, with the longest steps, are left out.
 const KINDS: usize = 4096;
 
 /// A grid of tasks with its stencil.
