@@ -64,6 +64,17 @@ impl Error {
         self.kind
     }
 
+    /// What went wrong and where, without the advice.
+    pub fn problem(&self) -> String {
+        let place = self.place.as_ref().map(|place| format!(" (in {place})")).unwrap_or_default();
+        format!("{}{place}", self.what)
+    }
+
+    /// What the user can do about it, if known.
+    pub fn advice(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+
     /// Where it happened, if known.
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
@@ -72,10 +83,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        if let Some(place) = &self.place {
-            write!(f, " (in {place})")?;
-        }
+        f.write_str(&self.problem())?;
         if let Some(advice) = &self.advice {
             write!(f, "; try: {advice}")?;
         }

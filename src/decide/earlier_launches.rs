@@ -1,23 +1,24 @@
-//! Did it help? What the times of earlier launches say about reordering.
+//! Did reordering help? The answer comes from the times of earlier launches.
 //!
-//! Two groups of launches with the same work on the same kind of places: in the launcher's order, and
-//! reordered. They count as different when their medians differ by more than [`FLOOR`] and by more than
-//! a few times the larger of the two groups' median absolute deviations: five times below four launches
-//! of each, three times from there on. Medians and deviations of this kind do not follow one disturbed
-//! launch. Where the two do not differ in truth (5 % noise, one launch in ten disturbed by up to a
-//! half), "slower" is said about once in fifty times with two launches of each, in five hundred with
-//! eight (test `mistakes_are_rare`).
+//! Two groups of launches with the same work on the same kind of places are compared: those in the
+//! launcher's order, and the reordered ones. They count as different if their medians differ by more
+//! than [`FLOOR`] and by more than a few times the larger of their median absolute deviations: five times
+//! if a group has fewer than four launches, else three times. One disturbed launch hardly changes such
+//! medians and deviations. If the two groups do not really differ (5 % noise, one launch in ten disturbed
+//! by up to a half), the judgement "slower" is wrong about once in fifty times with two launches of each,
+//! and once in five hundred with eight (test `mistakes_are_rare`).
 //!
 //! Limits: the launches of a group ran at different times, perhaps next to different jobs; a change of
-//! the machine between them looks like an effect of the order. `rankweave compare` interleaves.
+//! the machine between them looks like an effect of the order. `rankweave compare` runs both orders in
+//! turn.
 
 use crate::store::Past;
 
-/// Part of the time below which a difference is not worth mentioning.
+/// A difference below this part of the time in the launcher's order does not count.
 pub const FLOOR: f64 = 0.02;
-/// Launches of each arrangement below which nothing is concluded.
+/// With fewer launches in one of the groups there is no judgement.
 pub const ENOUGH: usize = 2;
-/// Launches of each arrangement from which on their deviation is known well.
+/// With so many launches in each group their deviation is known well.
 const MANY: usize = 4;
 
 /// Times of launches that can be compared.
@@ -31,17 +32,17 @@ pub struct LaunchTimes {
     pub in_mpi_given: Vec<f64>,
     /// The same of reordered launches.
     pub in_mpi_reordered: Vec<f64>,
-    /// Bytes between nodes of the newest launch of each arrangement.
+    /// Bytes between nodes of the newest launch of each group: launcher's order, reordered.
     pub internode_bytes: (Option<u64>, Option<u64>),
 }
 
-/// What they say.
+/// What the times say about reordering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
     /// Too few launches.
     TooFew,
-    /// Reordered launches look slower than the only one in the launcher's order: one more of those
-    /// is needed.
+    /// Reordered launches look slower than the only one in the launcher's order: another launch in that
+    /// order is needed.
     Doubtful,
     /// Reordering made it faster.
     Faster,
@@ -56,7 +57,7 @@ impl LaunchTimes {
     pub fn of(history: &[Past], work: u32, places: u32) -> LaunchTimes {
         let mut measured = LaunchTimes::default();
         for past in history.iter().filter(|p| (p.work, p.places) == (work, places)) {
-            // A launch that took no time says nothing.
+            // The time of such a launch is not known.
             if past.wall_seconds <= 0.0 {
                 continue;
             }
@@ -86,29 +87,26 @@ impl LaunchTimes {
 
     /// What the times say.
     pub fn judgement(&self) -> Judgement {
-        let (Some(given), Some(reordered)) = (median(&self.given), median(&self.reordered)) else {
-            return Judgement::TooFew;
-        };
+        let Some((given, reordered)) = self.medians() else { return Judgement::TooFew };
         let fewer = self.given.len().min(self.reordered.len());
         let times = if fewer < MANY { 5.0 } else { 3.0 };
         let deviation = deviation(&self.given, given).max(deviation(&self.reordered, reordered));
         let noise = (times * deviation).max(FLOOR * given);
         let slower = reordered - given > noise;
-        let faster = given - reordered > noise;
         if self.reordered.len() < ENOUGH {
-            return Judgement::TooFew;
-        }
-        if self.given.len() < ENOUGH {
-            return if slower { Judgement::Doubtful } else { Judgement::TooFew };
-        }
-        match (slower, faster) {
-            (true, _) => Judgement::Slower,
-            (_, true) => Judgement::Faster,
-            _ => Judgement::Same,
+            Judgement::TooFew
+        } else if self.given.len() < ENOUGH {
+            if slower { Judgement::Doubtful } else { Judgement::TooFew }
+        } else if slower {
+            Judgement::Slower
+        } else if given - reordered > noise {
+            Judgement::Faster
+        } else {
+            Judgement::Same
         }
     }
 
-    /// The measured change in words; empty before there is a launch of each arrangement.
+    /// The measured change in words; empty before there is a launch in each group.
     pub fn words(&self) -> String {
         let Some(((given, reordered), percent)) = self.medians().zip(self.change_percent()) else {
             return String::new();

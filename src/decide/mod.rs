@@ -1,8 +1,8 @@
-//! Decides whether a job's ranks are worth reordering, and how.
+//! Decides whether the ranks of a job are reordered, and how.
 //!
-//! The answer is never worse than what the launcher did: the given order is always a candidate, and
-//! it is the answer when the predicted gain is below the threshold. What earlier launches measured
-//! ([`LaunchTimes`]) has the last word.
+//! The answer is never predicted to be worse than the launcher's order: that order is always a
+//! candidate, and it is the answer if the predicted gain is below the threshold. A launch can still
+//! reject the answer because of the times of earlier launches ([`LaunchTimes`]).
 
 mod earlier_launches;
 mod engine_version;
@@ -15,6 +15,7 @@ mod wording;
 pub use earlier_launches::{ENOUGH, FLOOR, Judgement, LaunchTimes, median};
 pub use engine_version::ENGINE_VERSION;
 pub use two_phase::{Network, NodeAssignment, Part};
+pub use wording::kept;
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::is_permutation;
@@ -36,12 +37,12 @@ pub struct Options {
     pub seed: u64,
     /// Wall time the mapping may take.
     pub time_limit: Duration,
-    /// The grid that the tasks are points of, where the program said so.
+    /// The grid whose points are the tasks, if the program described one.
     pub grid: Option<TaskGrid>,
 }
 
 impl Options {
-    /// What the settings of a launch say of it.
+    /// The options in the settings of a launch.
     pub fn of(settings: &Settings) -> Options {
         Options {
             fixed: settings.fix.clone(),
@@ -55,13 +56,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            fixed: vec![0],
-            min_gain_percent: 3.0,
-            seed: 1,
-            time_limit: Duration::from_secs(10),
-            grid: None,
-        }
+        Options::of(&Settings::default())
     }
 }
 
@@ -83,7 +78,7 @@ pub struct Decision {
 }
 
 /// Above this number of tasks the preset `fast` is used: `default` takes more than two seconds there,
-/// and 18 at 65 536 tasks (`benches/inmap/run`).
+/// and 18 seconds at 65 536 tasks (`benches/inmap/run`).
 const LARGE: usize = 8192;
 
 /// Chooses the process of every task.
@@ -110,7 +105,7 @@ pub fn decide(
     let problem = builder.build()?;
     let before = metrics::hop_bytes(&graph, topology, slot_of_process);
     if before == 0 {
-        return Ok(stay(tasks, before, wording::NOTHING_TRAVELS.to_owned()));
+        return Ok(stay(tasks, before, kept(wording::NOTHING_TRAVELS)));
     }
     let mut budget = Budget::within(options.time_limit);
     let outcome = Auto.map(&problem, &mut budget)?;
@@ -137,7 +132,7 @@ pub fn judge(
     }
     let before = metrics::hop_bytes(graph, topology, slot_of_process);
     if before == 0 {
-        return Ok(stay(tasks, before, wording::NOTHING_TRAVELS.to_owned()));
+        return Ok(stay(tasks, before, kept(wording::NOTHING_TRAVELS)));
     }
     let slot_of_task: Vec<usize> =
         process_of_task.iter().map(|&p| slot_of_process[p as usize]).collect();
@@ -145,12 +140,12 @@ pub fn judge(
     Ok(concluded(before, after, process_of_task, options))
 }
 
-/// How much effort jobs of this size spend: they wait for the answer inside MPI_Init.
+/// The effort of the search for jobs of this size, which wait for the answer inside MPI_Init.
 pub fn preset_for(tasks: usize) -> Preset {
     if tasks > LARGE { Preset::Fast } else { Preset::Default }
 }
 
-/// Whether sizes and fixed tasks fit together.
+/// Errors: sizes that do not fit together, a fixed task that does not exist.
 fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<()> {
     if slot_of_process.len() != tasks {
         return Err(Error::new(
@@ -180,11 +175,11 @@ fn stay(tasks: usize, cost: u128, reason: String) -> Decision {
     }
 }
 
-/// The order, or none if it gains too little.
+/// The decision for an order; the launcher's order if it gains too little.
 fn concluded(before: u128, after: u128, order: Vec<u32>, options: &Options) -> Decision {
     let gain = 100.0 * (1.0 - after as f64 / before as f64);
     if after >= before || gain < options.min_gain_percent {
-        let reason = wording::left_alone(gain, options.min_gain_percent);
+        let reason = wording::too_little_gain(gain, options.min_gain_percent);
         return stay(order.len(), before, reason);
     }
     Decision {
@@ -228,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn leaves_good_orders_alone() {
+    fn good_orders_are_kept() {
         let (matrix, tree) = pairs();
         let slots = [0, 2, 4, 6, 1, 3, 5, 7];
         let answer = decide(&matrix, &tree, &slots, &Options::default()).unwrap();
         assert!(!answer.changed);
         assert_eq!(answer.process_of_task, (0..8).collect::<Vec<u32>>());
-        assert!(answer.reason.starts_with("left alone: "), "{}", answer.reason);
+        assert!(answer.reason.starts_with("the launcher's order is kept"), "{}", answer.reason);
     }
 
     #[test]

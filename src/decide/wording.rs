@@ -1,9 +1,14 @@
-//! The one sentence that tells the user what was decided, with figures.
+//! The sentence that tells the user what was decided, with figures.
 
 /// The launcher's order costs nothing.
-pub(super) const NOTHING_TRAVELS: &str = "left alone: no bytes travel between different places";
+pub(super) const NOTHING_TRAVELS: &str = "no bytes travel between different places";
 
-/// A number of bytes in decimal units, three digits or so.
+/// The sentence of a decision against another rank order, with its reason.
+pub fn kept(why: &str) -> String {
+    format!("the launcher's order is kept: {why}")
+}
+
+/// A number of bytes in decimal units, with one digit behind the point.
 fn bytes(n: u128) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if n < 1000 {
@@ -18,20 +23,19 @@ fn bytes(n: u128) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// The order changes.
+/// The rank order changes.
 pub(super) fn predicted(before: u128, after: u128, gain: f64) -> String {
     format!("predicted hop-bytes {} → {} (-{gain:.1} %)", bytes(before), bytes(after))
 }
 
-/// The order stays: either nothing better was found, or not enough better.
-pub(super) fn left_alone(gain: f64, threshold: f64) -> String {
+/// The launcher's order stays: no better order was found, or its gain is below the threshold.
+pub(super) fn too_little_gain(gain: f64, threshold: f64) -> String {
     if gain <= 0.0 {
-        return "left alone: the launcher's order is already the best found".to_owned();
+        return kept("it is already the best found");
     }
-    format!(
-        "left alone: the launcher's order is nearly the best found \
-         (best candidate -{gain:.1} %, threshold {threshold} %)"
-    )
+    kept(&format!(
+        "it is nearly the best found (best candidate -{gain:.1} %, threshold {threshold} %)"
+    ))
 }
 
 #[cfg(test)]

@@ -6,33 +6,33 @@ use crate::store::spill;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What rank 0 tells everybody.
+/// What rank 0 tells all processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Instructions {
-    /// What everybody does.
+    /// What all processes do.
     pub action: Action,
     /// The ranks that constructors of topologies give.
     pub constructors: NewRanks,
     /// The ranks that the functions of rankweave.h give.
     pub requested: NewRanks,
-    /// Collectives as their meaning instead of a model of the algorithms.
-    pub logical: bool,
-    /// Process of each task; empty while every task is on its own launcher rank.
+    /// How collective calls are expanded.
+    pub collectives: Collectives,
+    /// Process of each task; empty for the launcher's order.
     pub process_of_task: Vec<u32>,
-    /// What spill files say of this job.
+    /// The description of this job for spill files.
     pub job: spill::JobDescription,
-    /// How often the matrix so far goes into the store.
+    /// How often the matrix so far goes into the store; `None` = never.
     pub flush: Option<Duration>,
 }
 
 impl Instructions {
-    /// To do what the policy says. The job is still to be described.
+    /// The instructions that follow from the policy. The caller adds the description of the job.
     pub fn of(policy: &Policy, settings: &Settings, tasks: usize) -> Self {
         Instructions {
             action: policy.action,
             constructors: policy.constructors,
             requested: policy.requested,
-            logical: settings.collectives == Collectives::Logical,
+            collectives: settings.collectives,
             process_of_task: match policy.action {
                 Action::Shuffle => super::random_permutation(tasks, settings.seed, &settings.fix),
                 Action::Off | Action::Record | Action::Reorder => Vec::new(),
@@ -40,11 +40,6 @@ impl Instructions {
             job: spill::JobDescription::default(),
             flush: settings.flush,
         }
-    }
-
-    /// How collectives are expanded.
-    pub fn collectives(&self) -> Collectives {
-        if self.logical { Collectives::Logical } else { Collectives::Model }
     }
 
     /// The task on each of `size` processes.
@@ -71,14 +66,5 @@ mod tests {
         assert_eq!(instructions.task_of_process(3), [1, 2, 0]);
         instructions.process_of_task = vec![9, 0, 1];
         assert_eq!(instructions.task_of_process(3), [1, 2, 2], "out of range");
-    }
-
-    #[test]
-    fn collectives_follow_the_settings() {
-        for collectives in [Collectives::Logical, Collectives::Model] {
-            let logical = collectives == Collectives::Logical;
-            let instructions = Instructions { logical, ..Instructions::default() };
-            assert_eq!(instructions.collectives(), collectives);
-        }
     }
 }

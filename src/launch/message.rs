@@ -1,8 +1,9 @@
-//! What the user is told, as a value: whoever decides does not print.
+//! What the user is told, as a value. The code that decides does not print it.
 
+use crate::base::error::Error;
 use std::fmt;
 
-/// One line for the user: what happened, what it means for this launch, what to do. Shown as
+/// One line for the user: what happened, what it means for this launch, what to do. It is shown as
 /// `what happened; what it means; try: advice`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -32,6 +33,14 @@ impl Message {
     }
 }
 
+/// The error is what happened. Its advice comes behind the meaning, which the caller adds.
+impl From<&Error> for Message {
+    fn from(error: &Error) -> Self {
+        let advice = error.advice().map(str::to_string);
+        Message { happened: error.problem(), meaning: None, advice }
+    }
+}
+
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.happened)?;
@@ -48,6 +57,7 @@ impl fmt::Display for Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::ErrorKind;
 
     #[test]
     fn says_what_happened_what_it_means_and_what_to_do() {
@@ -55,5 +65,17 @@ mod tests {
         assert_eq!(message.to_string(), "the disk is full");
         let message = message.meaning("nothing is stored").advice("another disk");
         assert_eq!(message.to_string(), "the disk is full; nothing is stored; try: another disk");
+    }
+
+    #[test]
+    fn the_advice_of_an_error_comes_last() {
+        let error = Error::new(ErrorKind::Io, "the disk is full").at("/data");
+        let message = Message::from(&error).meaning("nothing is stored");
+        assert_eq!(message.to_string(), "the disk is full (in /data); nothing is stored");
+        let message = Message::from(&error.advise("another disk")).meaning("nothing is stored");
+        assert_eq!(
+            message.to_string(),
+            "the disk is full (in /data); nothing is stored; try: another disk"
+        );
     }
 }

@@ -7,8 +7,12 @@
 use super::facts::{Check, Facts, UserList};
 use super::{Action, Message, NewRanks};
 use crate::base::error::Error;
+use crate::decide::kept;
 use crate::options::Mode;
 use crate::store::Verdict;
+
+/// What a reason means for the ranks of MPI_COMM_WORLD, in messages.
+const KEEPS: &str = "this launch keeps the launcher's order";
 
 /// What a launch does with ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +25,8 @@ pub struct Policy {
     pub constructors: NewRanks,
     /// Those that the functions of rankweave.h give.
     pub requested: NewRanks,
-    /// A launch found that the program mixes the ranks of topologies with others, so that constructors
-    /// keep them.
+    /// A launch found that the program mixes the ranks of topologies with those of other communicators.
+    /// Constructors then give no new ranks.
     pub mixes_ranks: Option<Verdict>,
     /// Seed of random permutations.
     seed: u64,
@@ -31,33 +35,33 @@ pub struct Policy {
     name: String,
 }
 
-/// Why the ranks of MPI_COMM_WORLD stay or move.
+/// Why the ranks of MPI_COMM_WORLD are kept or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// The library is switched off.
     SwitchedOff,
     /// The user wants a record in the launcher's order.
     OnlyRecords,
-    /// There is no usable matrix to find a permutation by; the user asked for one (`--mode reorder`).
+    /// There is no usable matrix from which a permutation could be found.
     NoMatrix {
-        /// Whether the user asked for a permutation.
+        /// Whether the user asked for a permutation (`--mode reorder`).
         asked: bool,
     },
-    /// There is no store to find a matrix in, and that was said.
+    /// There is no store with a matrix. The user was told so.
     NoStore,
-    /// There is a matrix to find a permutation by.
+    /// There is a matrix from which a permutation can be found.
     HasMatrix,
     /// The user wants a random permutation.
     Shuffles,
-    /// Another tool, in this file, takes calls before they get to this library.
+    /// Another tool, in this file, takes calls before they reach this library.
     Overtaken(String),
-    /// Not all calls of the program get to this library.
+    /// Not all calls of the program reach this library.
     CallsUnseen,
     /// Another MPI program started the processes.
     Spawned,
     /// The processes run different programs.
     DifferentPrograms,
-    /// The user denied it by this pattern.
+    /// The program matches this pattern of `--deny`.
     Denied(String),
     /// `rankweave check` found that permuted ranks change its results.
     CheckDiffers(Verdict),
@@ -73,7 +77,7 @@ impl Policy {
             Check::MixesRanks(verdict) if may_map(facts) => Some(verdict.clone()),
             _ => None,
         };
-        let requested = requested(facts, &reason);
+        let requested = requested(facts);
         let constructors = match (&mixes_ranks, facts.mode) {
             (None, Mode::Auto | Mode::Reorder | Mode::Shuffle) => requested,
             _ => NewRanks::Plain,
@@ -82,7 +86,7 @@ impl Policy {
         Policy { action, reason, constructors, requested, mixes_ranks, seed: facts.seed, key, name }
     }
 
-    /// The sentence for the record; empty if there was nothing to decide, or it is decided later.
+    /// The sentence for the record; empty if no decision is needed, or if it is made later.
     pub fn sentence(&self) -> String {
         let why = match &self.reason {
             Reason::SwitchedOff
@@ -91,20 +95,20 @@ impl Policy {
             | Reason::NoStore
             | Reason::HasMatrix => return String::new(),
             Reason::Shuffles => return format!("shuffled with seed {}", self.seed),
-            Reason::Overtaken(_) => "another tool takes calls before",
+            Reason::Overtaken(_) => "another tool takes MPI calls before rankweave does",
             Reason::CallsUnseen => "not all MPI calls are seen",
-            Reason::Spawned => "started by another MPI program",
+            Reason::Spawned => "another MPI program started the processes",
             Reason::DifferentPrograms => "the processes run different programs",
             Reason::Denied(pattern) => {
-                return format!("left alone: the program is in the list of --deny ('{pattern}')");
+                return kept(&format!("the program is in the list of --deny ('{pattern}')"));
             }
             Reason::CheckDiffers(_) => "'rankweave check' found a difference",
             Reason::CheckUnreadable(_) => "the verdict of the check cannot be read",
         };
-        format!("left alone: {why}")
+        kept(why)
     }
 
-    /// What the user has to know, in the order in which it is said.
+    /// What the user has to know, in the order in which it is printed.
     pub fn messages(&self) -> Vec<Message> {
         let mixes_ranks = self.mixes_ranks.as_ref().map(|verdict| self.about_mixed_ranks(verdict));
         mixes_ranks.into_iter().chain(self.about_the_world()).collect()
@@ -141,29 +145,27 @@ impl Policy {
             Reason::Overtaken(tool) => Message::new(format!(
                 "{tool} takes MPI calls before this library does and passes them on around it"
             ))
-            .meaning("these calls are not recorded, and the ranks are left alone")
+            .meaning("these calls are not recorded, and this launch keeps the launcher's order")
             .advice(
                 "start the job with `rankweave run`, or this library as the first in LD_PRELOAD",
             ),
             Reason::CallsUnseen => Message::new(
                 "the program loads its MPI library by itself, and this library does not see all of its calls",
             )
-            .meaning("its ranks are left alone")
+            .meaning(KEEPS)
             .advice("start the job with `rankweave run`"),
             Reason::DifferentPrograms => Message::new(
                 "the processes of this job run different programs or have different arguments, so that \
                  no process can take over the task of another",
             )
-            .meaning("the ranks are left alone"),
-            Reason::CheckUnreadable(error) => {
-                Message::new(error.to_string()).meaning("the ranks are left alone")
-            }
+            .meaning(KEEPS),
+            Reason::CheckUnreadable(error) => Message::from(error).meaning(KEEPS),
             Reason::CheckDiffers(verdict) => Message::new(format!(
                 "'rankweave check' found that the results of this program depend on the order of its \
                  ranks ({} tasks: {})",
                 verdict.tasks, verdict.reason
             ))
-            .meaning("the ranks are left alone")
+            .meaning(KEEPS)
             .advice(format!(
                 "correct the program and run 'rankweave check' again, or reorder it all the same with \
                  --allow {} or --mode reorder",
@@ -199,13 +201,13 @@ fn world(facts: &Facts) -> (Action, Reason) {
     }
 }
 
-/// What makes it impossible for processes to change places.
+/// What makes it impossible for the processes to take over each other's tasks.
 fn obstacle(facts: &Facts) -> Option<Reason> {
     let processes = facts.processes;
     if !processes.complete {
         Some(Reason::CallsUnseen)
     } else if processes.spawned {
-        // Nobody asked for these to be moved, and the parent knows them by their ranks.
+        // The parent addresses these processes by the ranks that the MPI library gave them.
         Some(Reason::Spawned)
     } else if !processes.one_program {
         Some(Reason::DifferentPrograms)
@@ -214,7 +216,7 @@ fn obstacle(facts: &Facts) -> Option<Reason> {
     }
 }
 
-/// What speaks against other ranks of this program, whatever the matrix says.
+/// The user's or the check's objection to new ranks of this program.
 fn objection(facts: &Facts) -> Option<Reason> {
     match (&facts.listed, &facts.check) {
         (UserList::Allowed, _) => None,
@@ -225,23 +227,20 @@ fn objection(facts: &Facts) -> Option<Reason> {
     }
 }
 
-/// Whether communicators other than MPI_COMM_WORLD may get new ranks at all: the program asks for these
-/// itself, whatever is known of the rest.
+/// Whether communicators other than MPI_COMM_WORLD may get new ranks at all. The program asks for these
+/// itself, so that spawned processes and different programs are no obstacle.
 fn may_map(facts: &Facts) -> bool {
     facts.overtaken_by.is_none() && facts.processes.complete
 }
 
-/// The ranks that a program gets which asks this library for them.
-fn requested(facts: &Facts, reason: &Reason) -> NewRanks {
-    let denied = matches!(facts.listed, UserList::Denied(_));
-    let objection =
-        matches!(reason, Reason::Denied(_) | Reason::CheckDiffers(_) | Reason::CheckUnreadable(_));
+/// The ranks that a program gets if it asks this library for them. An objection to the program counts
+/// even if MPI_COMM_WORLD keeps its ranks for another reason, because it is spawned for example.
+fn requested(facts: &Facts) -> NewRanks {
     match facts.mode {
-        _ if objection || !may_map(facts) => NewRanks::Plain,
-        Mode::Auto | Mode::Reorder => NewRanks::Map,
-        Mode::Record if !denied => NewRanks::Map,
+        _ if !may_map(facts) => NewRanks::Plain,
         Mode::Shuffle => NewRanks::Shuffle,
-        Mode::Record | Mode::Off => NewRanks::Plain,
+        Mode::Auto | Mode::Reorder | Mode::Record if objection(facts).is_none() => NewRanks::Map,
+        _ => NewRanks::Plain,
     }
 }
 
@@ -338,7 +337,7 @@ mod tests {
         ] {
             assert_eq!((policy.action, &policy.reason), (Action::Record, &reason));
             assert_eq!(policy.constructors, topologies, "{reason:?}");
-            assert!(policy.sentence().starts_with("left alone: "));
+            assert!(policy.sentence().starts_with("the launcher's order is kept: "));
             assert_eq!(policy.messages().len(), usize::from(reason != Reason::Spawned));
         }
     }
@@ -365,6 +364,27 @@ mod tests {
             assert_eq!((denied.constructors, denied.requested), (NewRanks::Plain, NewRanks::Plain));
             assert_eq!(denied.reason == Reason::Denied("a*".into()), mode != Mode::Record);
             assert_eq!(denied.messages(), []);
+        }
+    }
+
+    #[test]
+    fn objections_count_where_processes_cannot_change_places_either() {
+        for change in [|f: &mut Facts| f.processes.spawned = true, |f: &mut Facts| {
+            f.processes.one_program = false;
+        }] {
+            for objection in [
+                |f: &mut Facts| f.listed = UserList::Denied("a*".into()),
+                |f: &mut Facts| f.check = Check::Differs(verdict(Finding::Differs)),
+            ] {
+                let policy = after(|f| {
+                    change(f);
+                    objection(f);
+                });
+                assert_eq!(
+                    (policy.constructors, policy.requested),
+                    (NewRanks::Plain, NewRanks::Plain)
+                );
+            }
         }
     }
 

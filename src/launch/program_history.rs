@@ -1,7 +1,7 @@
 //! How earlier launches of this program went, and what that means for this one.
 
 use super::Message;
-use crate::decide::{Judgement, LaunchTimes};
+use crate::decide::{Judgement, LaunchTimes, kept};
 use crate::store::{self, Launch, LaunchMode, Past, Record};
 
 /// The earlier launches of a program, for comparison with this one.
@@ -9,47 +9,48 @@ use crate::store::{self, Launch, LaunchMode, Past, Record};
 pub struct ProgramHistory {
     /// All that are remembered, the oldest first.
     launches: Vec<Past>,
-    /// Hash of what this launch has to do.
+    /// Hash of the arguments and the MPI library of this launch.
     work: u32,
-    /// Whether they decide about the ranks of this launch.
+    /// Whether earlier launches may decide about the ranks of this one.
     counts: bool,
     /// The start of this launch was seen, so that its time can be compared.
     timed: bool,
 }
 
 impl ProgramHistory {
-    /// The history of a program that has this work to do; it `counts` where nobody insists on an order.
+    /// The history of a program with this hash of its arguments and MPI library. It `counts` if the user
+    /// leaves the rank order to rankweave.
     pub fn new(launches: Vec<Past>, work: u32, counts: bool) -> Self {
         ProgramHistory { launches, work, counts, timed: true }
     }
 
-    /// The start of this launch was not seen.
+    /// Notes that the start of this launch was not seen.
     pub fn started_unseen(&mut self) {
         self.timed = false;
     }
 
-    /// Why a launch on places with this hash goes back to the launcher's order, if earlier ones were
-    /// slower when reordered: a sentence for the record, and a message.
+    /// Why a launch on places with this hash keeps the launcher's order: earlier launches were slower
+    /// when reordered. Returns a sentence for the record and a message; `None` if they were not.
     pub fn objection(&self, places: u32) -> Option<(String, Message)> {
         if !self.counts {
             return None;
         }
         let measured = LaunchTimes::of(&self.launches, self.work, places);
-        let decision = match measured.judgement() {
-            Judgement::Slower => "left alone: reordered launches were slower",
+        let why = match measured.judgement() {
+            Judgement::Slower => "reordered launches were slower",
             Judgement::Doubtful => {
-                "left alone this time: reordered launches look slower, and the launcher's order was \
-                 measured only once"
+                "reordered launches look slower, and the launcher's order was measured only once"
             }
             Judgement::TooFew | Judgement::Faster | Judgement::Same => return None,
         };
-        let message = Message::new(decision.replacen("left alone", "the ranks are left alone", 1))
-            .meaning(measured.words())
+        let message = Message::new(format!("{why}: {}", measured.words()))
+            .meaning("this launch keeps the launcher's order")
             .advice("--mode reorder to reorder all the same");
-        Some((decision.into(), message))
+        Some((kept(why), message))
     }
 
-    /// Adds the launch of a record to its history. It has this random number, and ends now.
+    /// Adds the launch of a record to its history. `id` is the random number of the launch, `now` its end.
+    /// A shuffled launch, or one whose start was not seen, is not added.
     pub fn add_to(&self, record: &mut Record, id: u64, now: u64) {
         record.history.clone_from(&self.launches);
         let launch = &record.launch;
@@ -71,7 +72,8 @@ impl ProgramHistory {
         record.history = store::joined(&self.launches, &[past]);
     }
 
-    /// Whether reordering helped, in words for the summary of a reordered launch; empty for others.
+    /// The measured effect of reordering, in words for the summary of a reordered launch; empty for
+    /// other launches.
     pub fn effect(&self, record: &Record) -> String {
         let launch = &record.launch;
         if !launch.is_reordered() || launch.mode == LaunchMode::Shuffle {
@@ -87,8 +89,10 @@ impl ProgramHistory {
         }
         if self.counts {
             match measured.judgement() {
-                Judgement::Slower => text.push_str("; the next launch goes back to its order"),
-                Judgement::Doubtful => text.push_str("; the next launch measures its order again"),
+                Judgement::Slower => text.push_str("; the next launch keeps the launcher's order"),
+                Judgement::Doubtful => {
+                    text.push_str("; the next launch measures the launcher's order again");
+                }
                 Judgement::TooFew | Judgement::Faster | Judgement::Same => {}
             }
         }
@@ -151,11 +155,11 @@ mod tests {
     fn slower_launches_go_back_to_the_launchers_order() {
         let slower = history(&[10.0, 10.2], &[20.0, 20.5], true);
         let (decision, message) = slower.objection(places()).unwrap();
-        assert_eq!(decision, "left alone: reordered launches were slower");
+        assert_eq!(decision, "the launcher's order is kept: reordered launches were slower");
         assert!(message.to_string().contains("measured time 10.10 s → 20.25 s"), "{message}");
         assert_eq!(slower.objection(places() + 1), None, "elsewhere");
         let doubtful = history(&[10.0], &[20.0, 20.5], true);
-        assert!(doubtful.objection(places()).unwrap().0.starts_with("left alone this time"));
+        assert!(doubtful.objection(places()).unwrap().0.ends_with("measured only once"));
         for history in [
             history(&[10.0, 10.2], &[20.0, 20.5], false),
             history(&[10.0], &[20.0], true),
@@ -193,7 +197,7 @@ mod tests {
             effect.starts_with("measured bytes between nodes -50.0 %, measured time"),
             "{effect}"
         );
-        assert!(effect.ends_with("; the next launch goes back to its order"), "{effect}");
+        assert!(effect.ends_with("; the next launch keeps the launcher's order"), "{effect}");
         for record in [record(LaunchMode::Shuffle, &[0, 2, 1, 3]), record(LaunchMode::Record, &[])]
         {
             assert_eq!(history.effect(&record), "");

@@ -1,4 +1,4 @@
-//! What rank 0 keeps from the start of a launch to its end: what was decided. With what was measured it
+//! Rank 0 keeps what was decided from the start of a launch to its end. Together with what was measured it
 //! becomes the record.
 
 use super::program_history::ProgramHistory;
@@ -7,8 +7,8 @@ use super::{
     UserTopology,
 };
 use crate::base::error::Result;
-use crate::decide::Decision;
 use crate::decide::mixed_ranks::Tallies;
+use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix};
 use crate::options::Settings;
 use crate::store::{self, Constructed, Finding, InMpi, Launch, Placement, Record, Verdict, spill};
@@ -26,9 +26,11 @@ pub struct LaunchRecorder {
     matrix: Option<CommMatrix>,
     /// The launch of the record in place, and the one that it was compared with.
     before: Option<(Launch, Option<Launch>)>,
+    /// The program is in the list of `--allow`.
     allowed: bool,
-    /// What was decided about the ranks, and why: a sentence for the record, or nothing.
+    /// What was decided about the ranks, and why: a sentence for the record, or empty.
     decision: String,
+    /// Hop-bytes of the launcher's order and of the one used; both 0 without a prediction.
     predicted: (u128, u128),
     /// Node of each process in a topology that the user gave.
     given_nodes: Option<Vec<u32>>,
@@ -39,7 +41,7 @@ pub struct LaunchRecorder {
 /// The ranks of a launch after a decision.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// Process of each task; empty to leave all as they are.
+    /// Process of each task; empty for the launcher's order.
     pub process_of_task: Vec<u32>,
     /// What the user has to know.
     pub messages: Vec<Message>,
@@ -48,7 +50,7 @@ pub struct Settled {
 /// How a launch went.
 #[derive(Debug)]
 pub struct LaunchEnd<'a> {
-    /// What its processes did.
+    /// What rank 0 told its processes to do.
     pub instructions: &'a Instructions,
     /// Where they were, if that could be found.
     pub placement: Option<Placement>,
@@ -58,7 +60,7 @@ pub struct LaunchEnd<'a> {
     pub wall: Duration,
     /// Time in MPI; `None` if it was not measured.
     pub in_mpi: Option<InMpi>,
-    /// The permutations of topologies.
+    /// The permutations that constructors of topologies gave.
     pub constructed: Vec<Constructed>,
     /// When it ended, seconds since 1970-01-01 UTC.
     pub now: u64,
@@ -68,19 +70,20 @@ impl LaunchRecorder {
     /// For a launch that does what the policy says.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
         let Known { facts, program, storage, record, .. } = known;
-        let (mut history, mut matrix, mut before) = (Vec::new(), None, None);
-        if let Some(record) = record {
-            history = record.history;
-            matrix = (policy.action == Action::Reorder).then_some(record.matrix);
-            before = Some((record.launch, record.baseline));
-        }
+        let counts = facts.is_left_to_us();
+        let (history, matrix, before) = match record {
+            Some(record) => {
+                (record.history, Some(record.matrix), Some((record.launch, record.baseline)))
+            }
+            None => (Vec::new(), None, None),
+        };
         LaunchRecorder {
             settings: settings.clone(),
-            key: facts.key.clone(),
-            history: ProgramHistory::new(history, program.work, facts.is_left_to_us()),
+            history: ProgramHistory::new(history, program.work, counts),
+            key: facts.key,
             program,
             storage,
-            matrix,
+            matrix: matrix.filter(|_| policy.action == Action::Reorder),
             before,
             allowed: facts.listed == UserList::Allowed,
             decision: policy.sentence(),
@@ -90,7 +93,8 @@ impl LaunchRecorder {
         }
     }
 
-    /// The start of this launch was not seen: nothing was decided, and its time says nothing.
+    /// Notes that the start of this launch was not seen: nothing was decided, and its time cannot be
+    /// compared.
     pub fn started_unseen(&mut self) {
         self.history.started_unseen();
         self.decision = "recorded from its first call that was seen, not from MPI_Init".into();
@@ -107,7 +111,8 @@ impl LaunchRecorder {
         &self.key
     }
 
-    /// What this job's spill files say; `id` is a random number, `now` in seconds since 1970-01-01 UTC.
+    /// The description of this job for its spill files. `id` is a random number, `now` is in seconds
+    /// since 1970-01-01 UTC.
     pub fn job(&self, id: u64, tasks: usize, action: Action, now: u64) -> spill::JobDescription {
         spill::JobDescription {
             id,
@@ -123,7 +128,7 @@ impl LaunchRecorder {
         }
     }
 
-    /// What the spill file of process 0 says of the order and the places.
+    /// The rank order and the places, for the spill file of process 0.
     pub fn order(&self, process_of_task: &[u32], placement: Option<&Placement>) -> spill::Order {
         spill::Order {
             process_of_task: process_of_task.to_vec(),
@@ -132,15 +137,15 @@ impl LaunchRecorder {
         }
     }
 
-    /// Removes what a flush of this job left in the store.
+    /// Removes the parts of the matrix that this job put into the store while it ran.
     pub fn forget_flushed(&self, job: u64) {
         if let Some(store) = self.storage.store() {
-            // What stays is found again.
+            // A part that cannot be removed is found again by 'rankweave recover'.
             let _ = spill::Waiting::of(store).remove(job);
         }
     }
 
-    /// The mapping problem of this launch, once; `None` without a matrix.
+    /// The mapping problem of this launch; `None` without a matrix, and at the second call.
     ///
     /// Errors: the machine is not known, or is not one.
     pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
@@ -155,13 +160,13 @@ impl LaunchRecorder {
         Ok(Some(problem))
     }
 
-    /// There is no permutation for this launch.
+    /// Notes that no permutation was found for this launch.
     pub fn gave_up(&mut self, why: &str) -> Message {
-        self.decision = format!("left alone: {why}");
-        Message::new(why).meaning("the ranks are left as the launcher put them")
+        self.decision = kept(why);
+        Message::new(why).meaning("this launch keeps the launcher's order")
     }
 
-    /// What a decision means for this launch, in which earlier launches have a say.
+    /// The ranks of this launch after a decision. The times of earlier launches can overrule it.
     pub fn settle(&mut self, decision: Decision) -> Settled {
         let mut messages = Vec::new();
         if self.settings.verbose >= 2 {
@@ -169,20 +174,21 @@ impl LaunchRecorder {
         }
         self.predicted = (decision.cost_before, decision.cost_after);
         self.decision = decision.reason;
+        let mut process_of_task = decision.process_of_task;
         if !decision.changed {
-            return Settled { process_of_task: Vec::new(), messages };
-        }
-        if let Some((objection, message)) = self.history.objection(self.places) {
-            self.predicted = (decision.cost_before, decision.cost_before);
+            process_of_task.clear();
+        } else if let Some((objection, message)) = self.history.objection(self.places) {
+            process_of_task.clear();
+            self.predicted.1 = decision.cost_before;
             self.decision = objection;
             messages.push(message);
-            return Settled { process_of_task: Vec::new(), messages };
         }
-        Settled { process_of_task: decision.process_of_task, messages }
+        Settled { process_of_task, messages }
     }
 
-    /// Judges what the processes say of constructors that gave them new ranks. If the program mixes these
-    /// with others, says so, and keeps it for later launches.
+    /// Judges whether the program mixes the ranks of topologies with those of other communicators, from
+    /// what the processes say about constructors that gave them new ranks. If it does, keeps a verdict
+    /// for later launches and returns a message.
     pub fn judge(&self, tallies: &Tallies, tasks: usize, now: u64) -> Option<Message> {
         let reason = tallies.verdict().filter(|_| !self.allowed)?;
         let known = self.storage.store().filter(|_| !self.program.identity.is_empty());
@@ -199,13 +205,13 @@ impl LaunchRecorder {
             store.keep_mixed(&self.program.identity, &verdict)
         });
         let later = match kept {
-            // A check compared its results.
+            // 'rankweave check' found that its results do not change.
             Some(Ok(false)) => return None,
             Some(Ok(true)) => {
                 "in later launches, topologies that the program constructs get no new ranks"
                     .to_string()
             }
-            Some(Err(error)) => format!("{error}; later launches do not learn of it"),
+            Some(Err(error)) => format!("{}; later launches do not learn of it", error.problem()),
             None => "later launches do not learn of it".into(),
         };
         let happened = format!(
@@ -218,8 +224,8 @@ impl LaunchRecorder {
         )))
     }
 
-    /// Makes the record of this launch and puts it where it goes, where files of `user` are allowed.
-    /// Gives what the user has to know.
+    /// Makes the record of this launch and puts it where it goes. A file that has to wait on the node
+    /// belongs to `user`. Returns what the user has to know.
     pub fn keep(mut self, end: LaunchEnd<'_>, user: u32) -> Vec<Message> {
         if end.collected.incomplete {
             let message = Message::new(
@@ -269,7 +275,8 @@ impl LaunchRecorder {
         Some(record)
     }
 
-    /// The latest launch in the launcher's order before this one, for comparison; `None` if this is one.
+    /// The latest launch in the launcher's order before this one, for comparison; `None` if this launch
+    /// only records.
     fn baseline(&mut self, launch: &Launch, action: Action) -> Option<Launch> {
         let (before, baseline) = self.before.take()?;
         if launch.process_of_task.is_empty() && action == Action::Record {
@@ -281,12 +288,12 @@ impl LaunchRecorder {
         }
     }
 
-    /// The places of the processes: in the topology that the user gave, else as found.
+    /// The places of the processes: in the topology that the user gave, else as discovered.
     fn placement(&self, found: Option<Placement>) -> Placement {
         let found = found.unwrap_or_default();
         match &self.given_nodes {
             Some(nodes) => Placement::of_nodes(nodes.clone(), UserTopology::node_names(nodes)),
-            // The paths inside nodes that were found are not those of the topology that the user gave.
+            // The discovered paths inside nodes do not belong to the topology that the user gave.
             None if self.settings.topology.is_some() => {
                 Placement::of_nodes(found.node_of_process, found.node_names)
             }

@@ -1,7 +1,7 @@
 //! Where the record of this launch goes, and what is stored there already.
 
 use super::Message;
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
 use crate::store::{Record, RefusedRecords, Store};
@@ -11,9 +11,9 @@ use crate::store::{Record, RefusedRecords, Store};
 pub enum Storage {
     /// Into the store.
     Store(Store),
-    /// It waits on this node, because the record in its place cannot be read and stays: for this problem.
-    Waits(Store, String),
-    /// Nowhere, and that was said.
+    /// It waits on this node. The record in the store cannot be read, for this reason, and stays there.
+    Waits(Store, Error),
+    /// Nowhere. The user was told so.
     Nowhere,
 }
 
@@ -28,21 +28,21 @@ pub(super) struct StoreLookup {
 }
 
 impl StoreLookup {
-    /// Looks for the record of `tasks` tasks under a key. `spill` says whether records may wait on the
-    /// node.
+    /// Looks for the record of a job of `tasks` tasks under a key. `spill` says whether records may wait
+    /// on the node.
     pub fn look(store: Result<Store>, key: &str, tasks: usize, spill: &Spill) -> StoreLookup {
         let found = |storage, record, message| StoreLookup { storage, record, message };
         let store = match store {
             Ok(store) => store,
             Err(error) => {
-                let message = Message::new(error.to_string()).meaning("nothing is stored");
+                let message = Message::from(&error).meaning("nothing is stored");
                 return found(Storage::Nowhere, None, Some(message));
             }
         };
         match store.load(key) {
             Ok(None) => found(Storage::Store(store), None, None),
             Ok(Some(record)) if record.matrix.tasks() == tasks => {
-                // Where rows are missing it is better to record anew.
+                // A launch without all rows is recorded anew.
                 let record = Some(record).filter(Record::has_all_tasks);
                 found(Storage::Store(store), record, None)
             }
@@ -57,6 +57,7 @@ impl StoreLookup {
                 found(Storage::Nowhere, None, Some(message))
             }
             Err(error) => {
+                let message = Message::from(&error);
                 let stays = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
                 let (storage, meaning) = match spill {
                     _ if !stays => {
@@ -64,26 +65,25 @@ impl StoreLookup {
                     }
                     Spill::Off => (Storage::Nowhere, "nothing is stored in this launch"),
                     _ => (
-                        Storage::Waits(store, error.to_string()),
+                        Storage::Waits(store, error),
                         "the record of this launch will wait on this node until 'rankweave recover' stores it",
                     ),
                 };
-                let message = Message::new(error.to_string()).meaning(meaning);
-                found(storage, None, Some(message))
+                found(storage, None, Some(message.meaning(meaning)))
             }
         }
     }
 }
 
 impl Storage {
-    /// The store of the settings, else the user's own.
+    /// The store of the settings, else the default one of the user.
     ///
-    /// Errors: no place for it is known.
+    /// Errors: no directory for it is known.
     pub fn open(settings: &Settings) -> Result<Store> {
         settings.store.clone().map_or_else(Store::default_dir, Ok).map(Store::open)
     }
 
-    /// The store, where the record goes into it.
+    /// The store, if the record goes into it.
     pub fn store(&self) -> Option<&Store> {
         match self {
             Storage::Store(store) => Some(store),
@@ -91,54 +91,45 @@ impl Storage {
         }
     }
 
-    /// The full path of the store; empty where the record does not go into one.
+    /// The full path of the store; empty if the record does not go into one.
     pub fn directory(&self) -> String {
         let Some(path) = self.store().map(Store::directory) else { return String::new() };
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
     }
 
-    /// Puts a record where it goes; what the store refuses waits on the node, where `spill` allows files
-    /// of `user`. Says what did not work.
+    /// Puts a record where it goes. A record that the store refuses waits on the node, if `spill` allows
+    /// files there; they belong to `user`. Returns a message if the record is not in the store.
     pub fn keep(&self, record: &Record, spill: &Spill, user: u32) -> Option<Message> {
-        match self {
-            Storage::Store(store) => {
-                let error = store.save_soon(record).err()?;
-                Some(keep_on_node(record, store, &error.to_string(), (spill, user)))
-            }
-            Storage::Waits(store, problem) => {
-                Some(keep_on_node(record, store, problem, (spill, user)))
-            }
-            Storage::Nowhere => None,
-        }
+        let (store, problem) = match self {
+            Storage::Store(store) => (store, store.save_soon(record).err()?),
+            Storage::Waits(store, problem) => (store, problem.clone()),
+            Storage::Nowhere => return None,
+        };
+        Some(Message::from(&problem).meaning(keep_on_node(record, store, spill, user)))
     }
 }
 
-/// Keeps a record that the store refused for this problem on the node.
-fn keep_on_node(
-    record: &Record,
-    store: &Store,
-    problem: &str,
-    (spill, user): (&Spill, u32),
-) -> Message {
+/// Keeps a record that the store refused on the node. Returns what becomes of it, for a message.
+fn keep_on_node(record: &Record, store: &Store, spill: &Spill, user: u32) -> String {
     let directories = match spill {
         Spill::Off => Vec::new(),
         _ => candidates(spill.directory()),
     };
     let mut reason = "RANKWEAVE_SPILL is off".to_string();
     for directory in directories {
-        // For a command that is typed anywhere.
+        // The user may type the command in any directory.
         let directory = std::path::absolute(&directory).unwrap_or(directory);
         match RefusedRecords::of(&directory, user).keep(record, store) {
             Ok(path) => {
-                return Message::new(problem).meaning(format!(
-                    "the matrix of this launch waits on this node, in {}; when the store can be \
-                     written, run on this node: rankweave recover {}",
+                return format!(
+                    "the matrix of this launch waits on this node, in {}, until it is stored from \
+                     here with: rankweave recover {}",
                     path.display(),
                     directory.display()
-                ));
+                );
             }
-            Err(error) => reason = error.to_string(),
+            Err(error) => reason = error.problem(),
         }
     }
-    Message::new(problem).meaning(format!("the matrix of this launch is not stored ({reason})"))
+    format!("the matrix of this launch is not stored ({reason})")
 }

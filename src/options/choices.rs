@@ -2,6 +2,7 @@
 
 use super::parse;
 use crate::base::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What a launch does with the store.
@@ -37,7 +38,7 @@ impl Mode {
 }
 
 /// How collective calls become traffic between pairs of tasks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collectives {
     /// What the call means: data goes from each source straight to each destination.
     Logical,

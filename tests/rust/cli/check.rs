@@ -321,11 +321,11 @@ fn what_is_not_reordered_is_not_compared() {
     let place = place("echo 1");
     std::fs::remove_dir_all(place.path("reorder")).unwrap();
     let mut alone = record("reorder", &[], 2.0);
-    alone.launch.decision = "left alone: nothing to gain".into();
+    alone.launch.decision = "the launcher's order is kept: nothing to gain".into();
     Store::open(place.path("reorder")).save(&alone).unwrap();
     let text = run(&place, "compare", &[]);
     assert_eq!(text.code, Some(1), "{text:?}");
-    assert!(text.out.contains("not reordered: left alone: nothing to gain"), "{text:?}");
+    assert!(text.out.contains("not reordered: the launcher's order is kept: nothing to gain"), "{text:?}");
     let runs = std::fs::read_to_string(place.path("runs")).unwrap().lines().count();
     assert_eq!(runs, 2, "no pairs were run");
     let failing = self::place("exit 4");

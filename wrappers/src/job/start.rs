@@ -260,7 +260,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
         job.free();
         return None;
     }
-    config::set_model(library::get()?.family, instructions.collectives());
+    config::set_model(library::get()?.family, instructions.collectives);
     allow_new_ranks(&job, &instructions);
     if instructions.action == Action::Reorder {
         instructions.process_of_task = search::find(&job, step, leader.as_mut());

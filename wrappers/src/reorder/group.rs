@@ -215,7 +215,7 @@ impl<A: Abi> PrivateGroup<A> {
                 let before = CONSTRUCTED.lock().answer(request.question());
                 let answer = request.answer(settings, places.as_ref(), stored, before);
                 let RankAnswer { permutation, reason } = answer.unwrap_or_else(|error| {
-                    RankAnswer { permutation: None, reason: format!("left alone: {error}") }
+                    RankAnswer { permutation: None, reason: format!("the ranks are kept: {error}") }
                 });
                 if settings.verbose >= 2 {
                     message::line(&format!("{what} of {} processes: {reason}", private.size));
