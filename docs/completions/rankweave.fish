@@ -68,7 +68,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal
 USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
 2\t''"
@@ -261,7 +261,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-sig
 USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs whose ranks are left alone, and only recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
 2\t''"

@@ -1,23 +1,22 @@
 //! Does a program mix the ranks of a communicator with those of the one it was made from?
 //!
-//! A constructor of a topology that may reorder gives processes new numbers. Programs written where no
-//! MPI did so sometimes take the numbers of one communicator for those of the other: they send to
-//! the numbers of their new neighbours on the old communicator, or work out their neighbours from
-//! their old number. With ranks as they were that is right; with new ranks the messages
-//! go to tasks that are nobody's neighbours, and results are wrong.
+//! A constructor of a topology that may reorder gives processes new ranks. A program that was never tested
+//! with new ranks may confuse the ranks of the two communicators: it sends to the new ranks of its
+//! neighbours on the old communicator, or it computes its neighbours from its old rank. As long as both
+//! communicators have the same ranks, that is right. With new ranks the messages go to tasks that are
+//! not neighbours, and the results are wrong.
 //!
-//! Each process says whom it sent messages to after the constructor ([`Sets::sign`]): of the tasks
-//! that only such a mistake leads to, and of the true neighbours that it does not lead to. The job's
-//! processes together are judged by [`Tally::verdict`]. A process shows the sign of a mistake if at
-//! least a third of the former got messages (some programs send one way only), none of the latter did,
-//! and at least half of its partners are where the mistake leads. The mistake is believed if three
-//! quarters of the processes that can show its sign do, and if it would be a strange coincidence: the
-//! probability that unrelated partners, as many as each process has, fall like that by chance
-//! (hypergeometric, one process independent of the other) is below [`CHANCE`].
+//! Each process reports to which tasks it sent messages after the constructor ([`Sets::sign`]). Two sets
+//! of tasks matter: those to which only such a mistake leads (wrong), and the true neighbours to which it
+//! does not lead (right). A process shows the sign of a mistake if at least a third of the wrong tasks got
+//! messages (some programs send one way only), no right task did, and at least half of its partners
+//! are tasks to which the mistake leads. [`Tally::verdict`] judges all processes together. It believes
+//! the mistake if three quarters of the processes that can show its sign do, and if chance is an unlikely
+//! explanation: the probability that as many partners, chosen at random, look the same (hypergeometric,
+//! each process independent of the others) is below [`CHANCE`].
 //!
-//! Whoever talks to true neighbours (as they are in the new communicator) shows no sign, and messages
-//! that are right by the old communicator (old neighbours by old numbers: the program goes on there)
-//! are no sign.
+//! A process that sends to its true neighbours in the new communicator shows no sign. Messages to its old
+//! neighbours by their old ranks are no sign either: the program goes on with the old communicator.
 //!
 //! Limits: collective calls are not looked at, so that data gathered on the old communicator by new
 //! ranks is not noticed; in jobs of fewer than about eight processes chance cannot be ruled out; messages
@@ -26,8 +25,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Probability of a coincidence above which nothing is said.
-pub const CHANCE: f64 = 1e-4;
+/// If a coincidence is at least as probable as this, no mistake is reported.
+const CHANCE: f64 = 1e-4;
 
 /// What is taken for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,8 +279,7 @@ impl Tallies {
     /// The first mistake that is believed, in a sentence without an end.
     pub fn verdict(&self) -> Option<String> {
         self.0.values().find_map(|(what, tally)| {
-            let found = tally.verdict()?;
-            let Mixed { mistake, signs, able } = found;
+            let Mixed { mistake, signs, able } = tally.verdict()?;
             let words = mistake.words();
             Some(format!(
                 "after {what} gave new ranks, {signs} of the {able} processes that could show it {words}"

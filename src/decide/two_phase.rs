@@ -6,9 +6,9 @@
 //! depends on another: from outside a node all places in it are equally far. Together they give a
 //! permutation ([`Network::joined`]).
 //!
-//! On a tree hop-bytes are the sum of both phases' costs, so that nothing is lost by the cut but what
-//! a last round of swaps across its border could still find (Schulz and Träff, "Better Process Mapping
-//! and Sparse Quadratic Assignment", SEA 2017, section 3, solve the levels one after the other likewise).
+//! On a tree, hop-bytes are the sum of the costs of both phases. The cut into phases therefore only loses
+//! what a last round of swaps between nodes could still gain. Schulz and Träff solve the levels one after
+//! the other as well ("Better Process Mapping and Sparse Quadratic Assignment", SEA 2017, section 3).
 //!
 //! Limits: trees only; nodes must be groups of the tree.
 
@@ -148,17 +148,12 @@ impl Network {
     /// Whether an answer puts as many tasks on every node as it has processes, and fixed ones where
     /// they belong.
     pub fn accepts(&self, found: &NodeAssignment) -> bool {
-        let mut room = vec![0i64; self.nodes()];
-        for &node in &self.node_of_process {
-            room[node as usize] += 1;
-        }
-        for &node in &found.node_of_task {
-            match room.get_mut(node as usize) {
-                Some(left) => *left -= 1,
-                None => return false,
-            }
-        }
-        room.iter().all(|&left| left == 0)
+        let ascending = |nodes: &[u32]| {
+            let mut nodes = nodes.to_vec();
+            nodes.sort_unstable();
+            nodes
+        };
+        ascending(&found.node_of_task) == ascending(&self.node_of_process)
             && self.fixed.iter().all(|&task| {
                 let task = task as usize;
                 found.node_of_task.get(task) == self.node_of_process.get(task)
@@ -174,14 +169,12 @@ impl Network {
         slots: &'a [usize],
         seed: u64,
     ) -> impl Iterator<Item = Part> + 'a {
-        let mut processes: Vec<Vec<u32>> = vec![Vec::new(); self.nodes()];
-        for (process, &node) in (0u32..).zip(&self.node_of_process) {
-            processes[node as usize].push(process);
-        }
-        let mut tasks: Vec<Vec<u32>> = vec![Vec::new(); processes.len()];
-        for (task, &node) in (0u32..).zip(&found.node_of_task) {
-            tasks[node as usize].push(task);
-        }
+        let by_node = |nodes: &[u32]| {
+            let mut members: Vec<Vec<u32>> = vec![Vec::new(); self.nodes()];
+            (0u32..).zip(nodes).for_each(|(one, &node)| members[node as usize].push(one));
+            members
+        };
+        let (tasks, processes) = (by_node(&found.node_of_task), by_node(&self.node_of_process));
         let mut index = vec![u32::MAX; self.graph.vertices()];
         let depth = self.costs.len().saturating_sub(1);
         tasks.into_iter().zip(processes).enumerate().map(move |(node, (tasks, processes))| {
@@ -297,7 +290,8 @@ fn depth_of_nodes(tree: &Tree, slots: &[usize], nodes: &[u32], count: usize) -> 
     None
 }
 
-/// The same tasks, those whose own process is among `processes` (ascending) at its index.
+/// The same tasks in another order: a task whose own process is among `processes` (ascending) stands at
+/// the index of that process.
 fn stay_where_possible(tasks: Vec<u32>, processes: &[u32]) -> Vec<u32> {
     let mut answer = vec![u32::MAX; processes.len()];
     let mut others = Vec::new();

@@ -1,5 +1,5 @@
-//! The ranks that a constructor of a topology gives the processes of a communicator, from what all of
-//! them said: pure computation on the process that maps.
+//! The ranks that a constructor of a topology gives to the processes of a communicator. One process computes
+//! them from the reports of all processes.
 
 use super::{NewRanks, UserTopology, random_permutation};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -12,49 +12,49 @@ use crate::topology::{self, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// What the weights of the edges are worth.
+/// Where the weights of the edges come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
-    /// Bytes, or numbers in proportion to them, of the program itself.
+    /// From the program: bytes, or numbers in proportion to them.
     Given,
-    /// Only the edges are known: measured traffic weighs them where there is some.
+    /// The program gives only the edges. Measured traffic is their weight, if there is some.
     Unknown,
 }
 
-/// What one process says.
+/// The report of one process.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// Launcher rank.
     pub process: u32,
     /// Rank in the world as the program sees it.
     pub task: u32,
-    /// To whom the vertex of this rank sends, by rank in the communicator.
+    /// The vertices to which the vertex of this rank sends, by rank in the communicator, with weights.
     pub edges: Vec<(u32, u64)>,
-    /// What this process sent so far.
+    /// Bytes that this process sent so far, by rank in the communicator.
     pub sent: Vec<(u32, u64)>,
 }
 
 /// What a constructor asks.
 #[derive(Debug)]
 pub struct RankRequest<'a> {
-    /// What it is to get.
+    /// Which ranks the policy allows.
     pub new_ranks: NewRanks,
     /// Number of processes of the job.
     pub processes: usize,
-    /// What the processes of the communicator say, by rank.
+    /// The reports of the communicator's processes, by rank.
     pub reports: &'a [Report],
-    /// What the weights of their edges are worth.
+    /// Where the weights of their edges come from.
     pub weights: Weights,
-    /// How many of them have a vertex: the first ones in the new order.
+    /// Number of vertices. The first processes in the new order have one.
     pub vertices: usize,
-    /// What these vertices are points of, if the program said so.
+    /// The grid whose points are the vertices, if the program described one.
     pub grid: Option<TaskGrid>,
 }
 
 /// What a constructor gets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RankAnswer {
-    /// By rank: entry i is the process to be rank i. `None`: leave them.
+    /// Entry i is the old rank of the process that becomes rank i. `None`: the ranks stay.
     pub permutation: Option<Vec<u32>>,
     /// Why, in one sentence.
     pub reason: String,
@@ -64,7 +64,7 @@ pub struct RankAnswer {
 type Entry = (u32, u32, u64);
 
 impl RankRequest<'_> {
-    /// A number for what is asked: by which tasks, and for which edges.
+    /// A number for the question: which tasks ask, and for which edges.
     pub fn question(&self) -> u64 {
         let words = self.reports.iter().flat_map(|report| {
             let edges = report.edges.iter().flat_map(|&(to, weight)| [u64::from(to), weight]);
@@ -73,7 +73,8 @@ impl RankRequest<'_> {
         Signature::new().word(self.vertices as u64).words(words).value()
     }
 
-    /// The record with measured traffic for the edges, from the store in a directory, if it can help.
+    /// The record in the store of a directory whose traffic can weigh the edges; `None` if there is none
+    /// or no weights are needed.
     pub fn stored(&self, directory: &str, key: &str) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
         if !helps || directory.is_empty() || key.is_empty() {
@@ -170,17 +171,10 @@ impl RankRequest<'_> {
     }
 
     fn entries(&self, of: impl Fn(&Report) -> &Vec<(u32, u64)>) -> Vec<Entry> {
-        let count = self.reports.iter().map(|report| of(report).len()).sum();
-        let mut entries = Vec::with_capacity(count);
-        for (from, report) in (0u32..).zip(self.reports) {
-            entries.extend(
-                of(report)
-                    .iter()
-                    .filter(|(to, bytes)| (*to as usize) < self.reports.len() && *bytes > 0)
-                    .map(|&(to, bytes)| (from, to, bytes)),
-            );
-        }
-        entries
+        let all = (0u32..).zip(self.reports).flat_map(|(from, report)| {
+            of(report).iter().map(move |&(to, bytes)| (from, to, bytes))
+        });
+        all.filter(|&(_, to, bytes)| (to as usize) < self.reports.len() && bytes > 0).collect()
     }
 
     /// Traffic between ranks as that between the vertices that the tasks behind them had then.
@@ -202,24 +196,17 @@ impl RankRequest<'_> {
         record: Option<Record>,
         question: u64,
     ) -> (Vec<Entry>, Option<Constructed>) {
-        let mut entries = Vec::new();
-        let Some(mut record) = record else { return (entries, None) };
-        let mut rank_of_task = vec![u32::MAX; self.processes];
+        let Some(mut record) = record else { return (Vec::new(), None) };
+        let mut rank_of_task = vec![None; self.processes];
         for (rank, report) in (0u32..).zip(self.reports) {
             if let Some(place) = rank_of_task.get_mut(report.task as usize) {
-                *place = rank;
+                *place = Some(rank);
             }
         }
-        for (i, j, traffic) in record.matrix.sum().entries() {
-            let pair = (rank_of_task.get(i as usize), rank_of_task.get(j as usize));
-            if let (Some(&from), Some(&to)) = pair
-                && from != u32::MAX
-                && to != u32::MAX
-                && traffic.bytes > 0
-            {
-                entries.push((from, to, traffic.bytes));
-            }
-        }
+        let rank = |task: u32| rank_of_task.get(task as usize).copied().flatten();
+        let traffic = record.matrix.sum();
+        let sent = traffic.entries().filter(|(_, _, traffic)| traffic.bytes > 0);
+        let entries = sent.filter_map(|(i, j, t)| Some((rank(i)?, rank(j)?, t.bytes))).collect();
         record.constructed.retain(|constructed| constructed.question == question);
         (entries, record.constructed.pop())
     }

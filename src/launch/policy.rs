@@ -369,9 +369,12 @@ mod tests {
 
     #[test]
     fn objections_count_where_processes_cannot_change_places_either() {
-        for change in [|f: &mut Facts| f.processes.spawned = true, |f: &mut Facts| {
-            f.processes.one_program = false;
-        }] {
+        for change in [
+            |f: &mut Facts| f.processes.spawned = true,
+            |f: &mut Facts| {
+                f.processes.one_program = false;
+            },
+        ] {
             for objection in [
                 |f: &mut Facts| f.listed = UserList::Denied("a*".into()),
                 |f: &mut Facts| f.check = Check::Differs(verdict(Finding::Differs)),

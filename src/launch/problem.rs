@@ -14,10 +14,10 @@ use crate::topology::{self, Topology};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// From how many tasks on several processes share the search, if nobody says otherwise: below, sharing
-/// it takes longer than it saves.
+/// Jobs of at least this many tasks share the search among several processes, unless the user says
+/// otherwise. In smaller jobs sharing takes longer than it saves.
 const SHARED_FROM: usize = 1024;
-/// How many then search for nodes.
+/// Number of processes that then search for nodes.
 const SEARCHERS: usize = 4;
 /// Pairs of slots whose distances are part of the signature of a topology.
 const SAMPLES: usize = 1024;

@@ -332,3 +332,7 @@ impl LaunchRecorder {
         text
     }
 }
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

@@ -39,11 +39,11 @@ pub struct Settings {
     pub spill: Spill,
     /// How often the matrix so far goes into the store; `None` = never.
     pub flush: Option<Duration>,
-    /// Number of the signal that has it go there; `None` = none has.
+    /// Number of the signal that puts the matrix so far into the store; `None` = no signal does.
     pub flush_signal: Option<i32>,
-    /// Programs that may be reordered whatever speaks against it.
+    /// Programs that may be reordered although a check or earlier launches speak against it.
     pub allow: Names,
-    /// Programs whose ranks are left alone.
+    /// Programs that keep the launcher's order.
     pub deny: Names,
 }
 

@@ -37,6 +37,12 @@ pub fn find(name: &str) -> Option<&'static Opt> {
 /// Most characters of a key: with its suffix it has to fit into a file name.
 const LONGEST_KEY: usize = 200;
 
+/// Sets a field to a value that needs no check.
+fn set<T>(field: &mut T, value: T) -> Result<()> {
+    *field = value;
+    Ok(())
+}
+
 fn key(settings: &mut Settings, value: &str) -> Result<()> {
     let wrong = |what: &str| {
         Error::new(ErrorKind::Usage, what)
@@ -76,10 +82,7 @@ pub static TABLE: &[Opt] = &[
         help: "Directory where matrices are kept between launches",
         long: "Rank 0 reads and writes it, so it has to be visible from the node of rank 0 only. \
                It is created when needed. One file per key.",
-        apply: |s, v| {
-            s.store = Some(v.into());
-            Ok(())
-        },
+        apply: |s, v| set(&mut s.store, Some(v.into())),
     },
     Opt {
         name: "key",
@@ -113,10 +116,7 @@ pub static TABLE: &[Opt] = &[
         long: "Any specification that 'rankweave topo' shows, such as tree:2:16:32@1:10:100, \
                torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
                rank k sits on slot k unless --slots says otherwise.",
-        apply: |s, v| {
-            s.topology = Some(v.to_string());
-            Ok(())
-        },
+        apply: |s, v| set(&mut s.topology, Some(v.into())),
     },
     Opt {
         name: "slots",
@@ -201,7 +201,7 @@ pub static TABLE: &[Opt] = &[
         help: "How collective calls become traffic between pairs: logical or model",
         long: "model spreads a collective over the pairs that the usual algorithms use (binomial \
                trees, rings, recursive doubling). logical takes the call at its word: a broadcast \
-               is the root sending to everybody.",
+               is the root sending to all other tasks.",
         apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     },
     Opt {
@@ -269,10 +269,7 @@ pub static TABLE: &[Opt] = &[
         long: "Names or patterns such as lmp*,/opt/site/bin/*,train.py; one with a slash is compared \
                with the full path. For these neither --deny counts, nor what 'rankweave check' found, \
                nor that reordered launches were slower.",
-        apply: |s, v| {
-            s.allow = Names::parse(v);
-            Ok(())
-        },
+        apply: |s, v| set(&mut s.allow, Names::parse(v)),
     },
     Opt {
         name: "deny",
@@ -280,13 +277,10 @@ pub static TABLE: &[Opt] = &[
         value: "NAMES",
         default: "none",
         choices: &[],
-        help: "Programs whose ranks are left alone, and only recorded",
+        help: "Programs that are never reordered, but recorded",
         long: "Names or patterns as with --allow, which comes first: --deny '*' --allow 'lmp*,pw.x' \
                reorders those two only. Mode shuffle does not ask.",
-        apply: |s, v| {
-            s.deny = Names::parse(v);
-            Ok(())
-        },
+        apply: |s, v| set(&mut s.deny, Names::parse(v)),
     },
     Opt {
         name: "verbose",

@@ -30,7 +30,7 @@ pub struct Store {
 }
 
 /// What a listing says about one file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
     /// Key of the record; the file's name when it cannot be read.
     pub key: String,
@@ -54,7 +54,7 @@ impl Store {
         Store { directory: directory.into() }
     }
 
-    /// Where the store is when nobody says otherwise: `$RANKWEAVE_STORE`, else
+    /// The default directory of the store: `$RANKWEAVE_STORE`, else
     /// `$XDG_DATA_HOME/rankweave`, else `~/.local/share/rankweave`.
     ///
     /// Errors: none of the variables (`HOME` for the last) is set.
@@ -100,19 +100,21 @@ impl Store {
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
-        Ok(self.put(record, true, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
+        self.create()?;
+        self.put(record, true, &|| false)?;
+        Ok(self.path_of(&record.key))
     }
 
-    /// [`Self::save`], unless the record in place `stays`: looked at when all but the renaming is done,
-    /// so that a record which somebody else stores meanwhile is seen. `None` if it stays.
+    /// [`Self::save`], unless the record in place `stays`. That is asked when only the renaming is left
+    /// to do, so that a record which another launch stores meanwhile is seen. `None` if it stays.
     pub fn save_unless(
         &self,
         record: &Record,
         stays: impl Fn(&Record) -> bool,
     ) -> Result<Option<PathBuf>> {
-        self.put(record, true, &|| {
-            self.load(&record.key).ok().flatten().is_some_and(|before| stays(&before))
-        })
+        self.create()?;
+        let stays = || self.load(&record.key).ok().flatten().is_some_and(|before| stays(&before));
+        Ok(self.put(record, true, &stays)?.then(|| self.path_of(&record.key)))
     }
 
     /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
@@ -123,33 +125,20 @@ impl Store {
         self.save_there(record)
     }
 
-    fn put(
-        &self,
-        record: &Record,
-        wait: bool,
-        stays: &dyn Fn() -> bool,
-    ) -> Result<Option<PathBuf>> {
-        self.create()?;
-        self.put_there(record, wait, stays)
-    }
-
-    /// [`Self::save_soon`] into a directory that exists: none is made, which would be open to others.
+    /// [`Self::save_soon`] into a directory that exists. A directory made here would be open to others.
     pub(super) fn save_there(&self, record: &Record) -> Result<PathBuf> {
-        Ok(self.put_there(record, false, &|| false)?.unwrap_or_else(|| self.path_of(&record.key)))
+        self.put(record, false, &|| false)?;
+        Ok(self.path_of(&record.key))
     }
 
-    fn put_there(
-        &self,
-        record: &Record,
-        wait: bool,
-        stays: &dyn Fn() -> bool,
-    ) -> Result<Option<PathBuf>> {
+    /// Writes a record with both histories; `false` if the record in place `stays`.
+    fn put(&self, record: &Record, wait: bool, stays: &dyn Fn() -> bool) -> Result<bool> {
         let path = self.path_of(&record.key);
         let before = self.make_way(&path)?;
         let bytes = encode_with(record, &joined(&before, &record.history))?;
         let written = self.write(&path, &bytes, wait, stays)?;
         self.sweep();
-        Ok(written.then_some(path))
+        Ok(written)
     }
 
     /// Replaces a small file of the store, or creates it.
@@ -174,27 +163,27 @@ impl Store {
         stays: &dyn Fn() -> bool,
     ) -> Result<bool> {
         let temporary = temporary(path);
-        let write = if wait { write_synced } else { write_soon };
-        let mut written = write(&temporary, bytes);
-        if written.is_ok() {
-            if stays() {
-                let _ = fs::remove_file(&temporary);
-                return Ok(false);
-            }
-            written = fs::rename(&temporary, path);
-        }
-        if let Err(e) = written {
-            // Not more than an attempt: the failure to report is the one above.
+        let written = write_new(&temporary, bytes, wait).and_then(|()| match stays() {
+            true => Ok(false),
+            false => fs::rename(&temporary, path).map(|()| true),
+        });
+        if !matches!(written, Ok(true)) {
+            // If the file cannot be removed either, the error above is still the one to report.
             let _ = fs::remove_file(&temporary);
-            return Err(Error::io("cannot save the record", path, &e)
-                .advise("the space and permissions there, or --store with another directory"));
         }
+        let written = written.map_err(|e| {
+            Error::io("cannot save the record", path, &e)
+                .advise("the space and permissions there, or --store with another directory")
+        })?;
         // The rename itself is durable once the directory is synced; some file systems refuse that,
         // and the record is in place either way.
-        if wait && let Ok(directory) = File::open(&self.directory) {
+        if written
+            && wait
+            && let Ok(directory) = File::open(&self.directory)
+        {
             let _ = directory.sync_all();
         }
-        Ok(true)
+        Ok(written)
     }
 
     /// Moves a damaged file out of the way; refuses if there is one of a newer version. Gives the
@@ -221,9 +210,8 @@ impl Store {
             _ => return Err(error),
         }
         let aside = (0..1000)
-            .map(|k| {
-                suffixed(path, &if k == 0 { ".corrupt".into() } else { format!(".corrupt.{k}") })
-            })
+            .map(|k| if k == 0 { "rkw.corrupt".into() } else { format!("rkw.corrupt.{k}") })
+            .map(|extension| path.with_extension(extension))
             .find(|candidate| fs::symlink_metadata(candidate).is_err());
         let Some(aside) = aside else {
             return Err(Error::new(ErrorKind::Io, "too many damaged copies of this record")
@@ -376,11 +364,8 @@ fn temporary(path: &Path) -> PathBuf {
 
 /// Whether a file is older than the leftovers of saves that may still be under way.
 pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
-    let changed = || {
-        let changed = file.metadata().and_then(|m| m.modified()).ok()?;
-        changed.elapsed().ok()
-    };
-    changed().is_some_and(|age| age > STALE)
+    let changed = file.metadata().and_then(|meta| meta.modified()).ok();
+    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > STALE)
 }
 
 fn entry(path: PathBuf, stem: &str) -> Entry {
@@ -395,15 +380,9 @@ fn entry(path: PathBuf, stem: &str) -> Entry {
             problem: None,
             path,
         },
-        Err(error) => Entry {
-            key: stem.to_string(),
-            size,
-            program: String::new(),
-            tasks: 0,
-            recorded_at: 0,
-            problem: Some(error),
-            path,
-        },
+        Err(error) => {
+            Entry { key: stem.to_string(), size, problem: Some(error), path, ..Entry::default() }
+        }
     }
 }
 
@@ -417,25 +396,16 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
     if keys.is_empty() { none.to_string() } else { format!("one of {}", keys.join(", ")) }
 }
 
-pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Writes a new file. Waits until it is on the disk, or only has the kernel begin to put it there.
+fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Writes a new file and has the kernel begin to put it on the disk.
-fn write_soon(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    // SAFETY: an open descriptor. A file system that cannot do it writes later.
+    if wait {
+        return file.sync_all();
+    }
+    // SAFETY: the descriptor is open, and the call takes no pointers. A file system that cannot do it writes later.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
     Ok(())
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// The file name of a key: letters, digits and `._+-` as they are, every other byte as `%XX`, so

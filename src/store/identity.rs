@@ -1,9 +1,9 @@
 //! Which program is this? The identity that makes the key of a record.
 //!
-//! The same program has to get the same key in every launch, a recompiled one a new key: its
-//! communication may have changed. A linker's build id says exactly that; without one, the size and
-//! the name of the file stand in. An interpreter is not the program: there the script counts, by
-//! name alone, so that editing it does not throw the matrix away.
+//! The same program has to get the same key in every launch. A recompiled program gets a new key, because
+//! its communication may have changed. The build id of the linker tells the two apart; without one, the
+//! name and the size of the file are used. If the executable is an interpreter, the program is the
+//! script. Only its name counts, so that its matrix can still be used after a change of the script.
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::Fnv1a;
@@ -45,7 +45,7 @@ pub fn identity(exe: &Path, args: &[String]) -> Result<Identity> {
 
 /// The key of a program at a number of tasks: `NAME-HASH-nTASKS`.
 pub fn key_for(identity: &Identity, tasks: usize) -> String {
-    format!("{}-{:08x}-n{tasks}", identity.name, identity.hash)
+    format!("{}-n{tasks}", program_id(identity))
 }
 
 /// The identity of a program as text: `NAME-HASH`, the key of its records without the number of tasks.
@@ -116,46 +116,33 @@ fn read_at(file: &mut (impl Read + Seek), offset: u64, length: usize) -> Option<
 }
 
 /// Interpreters: name without version, options that take the next argument as their value, options
-/// whose value is the program itself (a module, a class file), options that carry code.
-type Interpreter =
-    (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+/// whose value is the program itself (a module, a class file), options whose value is code. Blanks
+/// separate the options.
+type Interpreter = (&'static str, &'static str, &'static str, &'static str);
 
 const INTERPRETERS: &[Interpreter] = &[
-    ("python", &["-W", "-X", "--check-hash-based-pycs"], &["-m"], &["-c"]),
-    ("pypy", &["-W", "-X"], &["-m"], &["-c"]),
-    ("perl", &["-I"], &[], &["-e", "-E"]),
-    (
-        "julia",
-        &["-p", "-t", "-J", "-L", "-H", "-C", "-g", "-O", "--threads", "--procs", "--load"],
-        &[],
-        &["-e", "-E", "--eval", "--print"],
-    ),
-    ("Rscript", &["-g"], &[], &["-e"]),
-    ("R", &["-g", "-d"], &["-f"], &["-e"]),
-    ("lua", &["-l"], &[], &["-e"]),
-    ("luajit", &["-l", "-j"], &[], &["-e"]),
-    ("ruby", &["-I", "-r"], &[], &["-e"]),
-    ("octave", &["-p", "--path"], &[], &["--eval"]),
-    ("octave-cli", &["-p", "--path"], &[], &["--eval"]),
-    ("node", &["-r", "--require"], &[], &["-e", "-p"]),
-    ("bash", &["-o", "-O", "--rcfile", "--init-file"], &[], &["-c"]),
-    ("sh", &["-o"], &[], &["-c"]),
-    ("dash", &["-o"], &[], &["-c"]),
-    ("ksh", &["-o"], &[], &["-c"]),
-    ("zsh", &["-o"], &[], &["-c"]),
+    ("python", "-W -X --check-hash-based-pycs", "-m", "-c"),
+    ("pypy", "-W -X", "-m", "-c"),
+    ("perl", "-I", "", "-e -E"),
+    ("julia", "-p -t -J -L -H -C -g -O --threads --procs --load", "", "-e -E --eval --print"),
+    ("Rscript", "-g", "", "-e"),
+    ("R", "-g -d", "-f", "-e"),
+    ("lua", "-l", "", "-e"),
+    ("luajit", "-l -j", "", "-e"),
+    ("ruby", "-I -r", "", "-e"),
+    ("octave", "-p --path", "", "--eval"),
+    ("octave-cli", "-p --path", "", "--eval"),
+    ("node", "-r --require", "", "-e -p"),
+    ("bash", "-o -O --rcfile --init-file", "", "-c"),
+    ("sh", "-o", "", "-c"),
+    ("dash", "-o", "", "-c"),
+    ("ksh", "-o", "", "-c"),
+    ("zsh", "-o", "", "-c"),
     (
         "java",
-        &[
-            "-cp",
-            "-classpath",
-            "--class-path",
-            "-p",
-            "--module-path",
-            "--add-modules",
-            "--add-opens",
-        ],
-        &["-jar", "-m", "--module"],
-        &[],
+        "-cp -classpath --class-path -p --module-path --add-modules --add-opens",
+        "-jar -m --module",
+        "",
     ),
 ];
 
@@ -169,12 +156,13 @@ fn family(name: &str) -> Option<&'static str> {
 fn script_of(name: &str, args: &[String]) -> Option<String> {
     let family = family(name)?;
     let &(_, valued, program, code) = INTERPRETERS.iter().find(|i| i.0 == family)?;
+    let is_in = |options: &str, arg: &str| options.split_whitespace().any(|one| one == arg);
     let mut rest = args.iter().skip(1).map(String::as_str);
     while let Some(arg) = rest.next() {
-        if program.contains(&arg) {
+        if is_in(program, arg) {
             return rest.next().map(base_name);
         }
-        if code.contains(&arg) {
+        if is_in(code, arg) {
             // Code has no name; its text tells one program from another.
             return rest.next().map(|text| format!("{family}-{:08x}", hash(&[text.as_bytes()])));
         }
@@ -184,7 +172,7 @@ fn script_of(name: &str, args: &[String]) -> Option<String> {
         if arg == "--" {
             return rest.next().map(base_name);
         }
-        if valued.contains(&arg) {
+        if is_in(valued, arg) {
             rest.next();
         } else if arg.len() == 1 || !arg.starts_with('-') {
             return Some(if arg == "-" { "stdin".into() } else { base_name(arg) });

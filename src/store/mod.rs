@@ -1,14 +1,17 @@
 //! The store: what is kept between launches, one file per (program, number of tasks).
 //!
-//! A [`Record`] holds the matrix of a program with where it comes from; [`Store`] is a directory of
-//! them; a [`Verdict`] says whether a program minds permuted ranks; [`encode`] and [`decode`] are the file format; [`identity`] and [`key_for`] make the
-//! key of a launch; a [`KeptOrder`] is the answer to a mapping problem, so that it
-//! need not be solved again; [`RefusedRecords`] is where a record waits that its store refused. The preloaded library uses all of this inside MPI processes, so nothing here
-//! needs more than the core dependencies.
+//! * [`Store`] is a directory of records. A [`Record`] holds the matrix of a program and the launch that
+//!   recorded it; [`encode`] and [`decode`] are its file format.
+//! * [`identity`] and [`key_for`] make the key of a record.
+//! * A [`Verdict`] says whether the results of a program depend on the order of its ranks.
+//! * A [`KeptOrder`] is the answer to a mapping problem, which then need not be solved again.
+//! * [`RefusedRecords`] is the place where records wait that their store refused.
 //!
-//! Nothing stored is ever lost: files are replaced by rename after a sync, a file that cannot be
-//! read is moved aside before a new one takes its name, and a file of a newer version is left
-//! alone.
+//! The preloaded library uses all of this inside MPI processes, so nothing here needs more than the core
+//! dependencies.
+//!
+//! Nothing stored is lost: files are replaced by a rename, a damaged record is moved aside before a new
+//! one takes its name, and a file of a newer version is not changed.
 
 mod directory;
 mod history;

@@ -19,28 +19,23 @@ pub enum LaunchMode {
 }
 
 impl LaunchMode {
-    const ALL: [LaunchMode; 5] = [
-        LaunchMode::Unknown,
-        LaunchMode::Record,
-        LaunchMode::Reorder,
-        LaunchMode::Shuffle,
-        LaunchMode::Import,
-    ];
+    /// The words, in the order of the variants.
+    const NAMES: [&'static str; 5] = ["", "record", "reorder", "shuffle", "import"];
 
     /// The word in records and reports; empty for an unknown mode.
     pub fn name(self) -> &'static str {
-        match self {
-            LaunchMode::Unknown => "",
-            LaunchMode::Record => "record",
-            LaunchMode::Reorder => "reorder",
-            LaunchMode::Shuffle => "shuffle",
-            LaunchMode::Import => "import",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The mode that a word stands for.
     pub fn from_name(name: &str) -> LaunchMode {
-        LaunchMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
+        match name {
+            "record" => LaunchMode::Record,
+            "reorder" => LaunchMode::Reorder,
+            "shuffle" => LaunchMode::Shuffle,
+            "import" => LaunchMode::Import,
+            _ => LaunchMode::Unknown,
+        }
     }
 }
 
@@ -50,7 +45,7 @@ impl std::fmt::Display for LaunchMode {
     }
 }
 
-/// As the text that it was before it had a type of its own: files of all versions are alike.
+/// Files hold the mode as its word, which is what they held before the mode had a type of its own.
 impl Serialize for LaunchMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -69,7 +64,7 @@ mod tests {
 
     #[test]
     fn modes_are_texts_in_files() {
-        for mode in LaunchMode::ALL {
+        for mode in LaunchMode::NAMES.map(LaunchMode::from_name) {
             let bytes = postcard::to_allocvec(&mode).unwrap();
             assert_eq!(bytes, postcard::to_allocvec(mode.name()).unwrap());
             assert_eq!(postcard::from_bytes::<LaunchMode>(&bytes).unwrap(), mode);

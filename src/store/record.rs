@@ -56,7 +56,7 @@ impl Constructed {
     }
 }
 
-/// What there is to say about the record of a launch that did not reach MPI_Finalize.
+/// Why the record of a launch that did not reach MPI_Finalize is incomplete.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// How it ended, in a few words.
@@ -124,8 +124,8 @@ impl Record {
         self.unfinished.as_ref().is_none_or(|u| u.missing.is_empty())
     }
 
-    /// What in this record contradicts itself, if anything: checked after reading a file, so that
-    /// nobody who works on a record has to fear an index out of range.
+    /// What in this record contradicts itself, if anything. It is checked after a file was read, so that
+    /// indices in a record are within range.
     pub fn inconsistency(&self) -> Option<String> {
         if !self.matrix.is_valid() {
             return Some("the matrix has cells out of place".into());

@@ -17,10 +17,9 @@
 //! The checksum finds damage, not malice: a body that passes it is still checked field by field,
 //! and reading never allocates more than a small multiple of the bytes that are really there.
 
+use super::Record;
 use super::history::{InMpi, Past, joined};
-use super::{Constructed, Launch, Record};
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::matrix::CommMatrix;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -45,44 +44,8 @@ pub(super) struct Header {
     checksum: u32,
 }
 
-/// A record of version 1.
-#[derive(Debug, Deserialize)]
-struct Version1 {
-    key: String,
-    program: String,
-    command: Vec<String>,
-    mpi: String,
-    recorded_at: u64,
-    matrix: CommMatrix,
-    launch: Launch,
-    baseline: Option<Launch>,
-}
-
-impl From<Version1> for Record {
-    fn from(old: Version1) -> Record {
-        Record {
-            key: old.key,
-            program: old.program,
-            command: old.command,
-            mpi: old.mpi,
-            recorded_at: old.recorded_at,
-            matrix: old.matrix,
-            launch: old.launch,
-            baseline: old.baseline,
-            unfinished: None,
-            identity: String::new(),
-            history: Vec::new(),
-            constructed: Vec::new(),
-        }
-    }
-}
-
-/// What version 3 adds.
-#[derive(Debug, Default, Deserialize)]
-struct Tail {
-    identity: String,
-    history: Vec<Past>,
-}
+/// What version 3 adds: the program's identity and the history.
+type Tail = (String, Vec<Past>);
 
 /// What version 4 adds: the time in MPI of the launches, where it was measured.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -114,13 +77,6 @@ impl Times {
     }
 }
 
-/// The same as [`Tail`], for writing.
-#[derive(Debug, Serialize)]
-struct TailRef<'a> {
-    identity: &'a str,
-    history: &'a [Past],
-}
-
 /// The fields in front of the matrix: what a listing needs, without reading the rest.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Head {
@@ -141,11 +97,9 @@ pub fn encode(record: &Record) -> Result<Vec<u8>> {
 /// The bytes of a record file with another history than the record's own.
 pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> {
     let failed = |e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}"));
-    let mut body = postcard::to_allocvec(record).map_err(failed)?;
-    let tail = TailRef { identity: &record.identity, history };
-    body.extend(postcard::to_allocvec(&tail).map_err(failed)?);
-    body.extend(postcard::to_allocvec(&Times::of(record, history)).map_err(failed)?);
-    body.extend(postcard::to_allocvec(&record.constructed).map_err(failed)?);
+    let tail = (&record.identity, history);
+    let parts = (record, tail, Times::of(record, history), &record.constructed);
+    let body = postcard::to_allocvec(&parts).map_err(failed)?;
     Ok(seal(MAGIC, VERSION, &body))
 }
 
@@ -184,28 +138,17 @@ pub(super) fn open_sealed<'a>(
 /// short, bytes too many, damaged, contents that contradict themselves.
 pub fn decode(bytes: &[u8]) -> Result<Record> {
     let (version, body) = open_sealed(bytes, MAGIC, VERSION, "record")?;
-    let decoded = match version {
-        1 => postcard::take_from_bytes::<Version1>(body).map(|(old, rest)| (old.into(), rest)),
-        2 => postcard::take_from_bytes::<Record>(body),
-        _ => postcard::take_from_bytes::<Record>(body).and_then(|(mut record, rest)| {
-            let (mut tail, mut rest) = postcard::take_from_bytes::<Tail>(rest)?;
-            if version > 3 {
-                let (times, after) = postcard::take_from_bytes::<Times>(rest)?;
-                times.put(&mut record, &mut tail.history);
-                rest = after;
-            }
-            if version > 4 {
-                let (constructed, after) = postcard::take_from_bytes::<Vec<Constructed>>(rest)?;
-                (record.constructed, rest) = (constructed, after);
-            }
-            record.identity = tail.identity;
-            // Within the bounds, whoever wrote it.
-            record.history = joined(&tail.history, &[]);
-            Ok((record, rest))
-        }),
+    let version_1;
+    let body = match version {
+        1 => {
+            // A zero byte is a `Record::unfinished` of `None`, which the body lacks.
+            version_1 = [body, &[0]].concat();
+            version_1.as_slice()
+        }
+        _ => body,
     };
-    let (record, rest) =
-        decoded.map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
+    let (record, rest) = decode_body(version, body)
+        .map_err(|e| damaged(&format!("the record cannot be decoded: {e}")))?;
     if !rest.is_empty() {
         return Err(damaged("the record is followed by bytes that do not belong to it"));
     }
@@ -213,6 +156,27 @@ pub fn decode(bytes: &[u8]) -> Result<Record> {
         None => Ok(record),
         Some(what) => Err(damaged(&format!("the record contradicts itself: {what}"))),
     }
+}
+
+/// The record at the beginning of a body of version 2 or later, and the bytes behind it.
+fn decode_body(version: u64, body: &[u8]) -> postcard::Result<(Record, &[u8])> {
+    let (mut record, mut rest) = postcard::take_from_bytes::<Record>(body)?;
+    if version > 2 {
+        let ((identity, mut history), after) = postcard::take_from_bytes::<Tail>(rest)?;
+        rest = after;
+        if version > 3 {
+            let (times, after) = postcard::take_from_bytes::<Times>(rest)?;
+            times.put(&mut record, &mut history);
+            rest = after;
+        }
+        if version > 4 {
+            (record.constructed, rest) = postcard::take_from_bytes(rest)?;
+        }
+        record.identity = identity;
+        // Drops what exceeds the bounds of a history.
+        record.history = joined(&history, &[]);
+    }
+    Ok((record, rest))
 }
 
 /// Reads and decodes a record file; errors name it.
@@ -349,6 +313,7 @@ fn damaged(what: &str) -> Error {
 mod tests {
     use super::*;
     use crate::store::record::tests::sample;
+    use crate::store::{Constructed, Launch};
     use proptest::prelude::*;
 
     #[test]

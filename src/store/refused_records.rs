@@ -45,15 +45,6 @@ pub struct Held {
 /// Device and number of a file.
 type Number = (u64, u64);
 
-/// Whose a directory is.
-#[derive(Debug, PartialEq, Eq)]
-enum Owner {
-    /// It is not there.
-    Nobody,
-    User,
-    Other,
-}
-
 impl RefusedRecords {
     /// That of `user` in `directory`; it need not exist.
     pub fn of(directory: &Path, user: u32) -> Self {
@@ -63,7 +54,7 @@ impl RefusedRecords {
 
     /// Keeps a record that `store` refused, in place of an older one of its key; gives the file.
     ///
-    /// Errors: the directory is somebody else's, or others can write to it or put another in its place;
+    /// Errors: the directory belongs to another user, or others can write to it or replace it;
     /// there is too little space; I/O errors. Nothing is left behind then.
     pub fn keep(&self, record: &Record, store: &Store) -> Result<PathBuf> {
         self.keep_in(record, store, free)
@@ -89,12 +80,12 @@ impl RefusedRecords {
                 .make(&self.directory)
                 .and_then(|()| self.make(&folder))
                 .and_then(|()| put(record, &store, &folder));
-            // Whoever takes the last record away removes the directories, maybe at this moment.
+            // A process that takes the last record away may remove the directories at this moment.
             if result.is_ok() || folder.exists() {
                 break;
             }
         }
-        if result.is_err() && self.owner(&self.directory).is_ok_and(|o| o == Owner::User) {
+        if result.is_err() && self.is_own(&self.directory).is_ok_and(|own| own) {
             self.tidy(&folder);
         }
         result
@@ -106,22 +97,20 @@ impl RefusedRecords {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
                 Err(Error::io("cannot create", directory, &e))
             }
-            _ => match self.owner(directory)? {
-                Owner::User => Ok(()),
-                _ => Err(Error::new(ErrorKind::Io, "this belongs to another user")
-                    .at(directory.display())),
-            },
+            _ if self.is_own(directory)? => Ok(()),
+            _ => {
+                Err(Error::new(ErrorKind::Io, "this belongs to another user")
+                    .at(directory.display()))
+            }
         }
     }
 
-    /// Whose a directory is.
+    /// Whether a directory exists and belongs to the user.
     ///
-    /// Errors: it is the user's own, but others can write to it, or it is no directory.
-    fn owner(&self, directory: &Path) -> Result<Owner> {
-        let Ok(meta) = fs::symlink_metadata(directory) else { return Ok(Owner::Nobody) };
-        if meta.uid() != self.user {
-            return Ok(Owner::Other);
-        }
+    /// Errors: it does, but others can write to it, or it is no directory.
+    fn is_own(&self, directory: &Path) -> Result<bool> {
+        let meta = fs::symlink_metadata(directory).ok();
+        let Some(meta) = meta.filter(|meta| meta.uid() == self.user) else { return Ok(false) };
         let at = directory.display();
         if !meta.is_dir() {
             let what = "this is not a directory; records that wait cannot be here";
@@ -133,7 +122,7 @@ impl RefusedRecords {
                 .at(&at)
                 .advise(format!("chmod go-w {at}, or removing it")));
         }
-        Ok(Owner::User)
+        Ok(true)
     }
 
     /// Errors: others can put another directory in place of this one.
@@ -155,12 +144,12 @@ impl RefusedRecords {
     /// exist or is another user's has nothing.
     pub fn list(&self) -> (Vec<Held>, Vec<Error>) {
         let (mut held, mut errors) = (Vec::new(), Vec::new());
-        let folders = match self.owner(&self.directory) {
-            Ok(Owner::User) => self.check_around().and_then(|()| {
+        let folders = match self.is_own(&self.directory) {
+            Ok(true) => self.check_around().and_then(|()| {
                 fs::read_dir(&self.directory)
                     .map_err(|e| Error::io("cannot list what waits", &self.directory, &e))
             }),
-            Ok(_) => return (held, errors),
+            Ok(false) => return (held, errors),
             Err(error) => Err(error),
         };
         let folders = match folders {
@@ -168,9 +157,9 @@ impl RefusedRecords {
             Err(error) => return (held, vec![error]),
         };
         for folder in folders {
-            let found = match self.owner(&folder) {
-                Ok(Owner::User) => Store::open(&folder).list(),
-                Ok(_) => continue,
+            let found = match self.is_own(&folder) {
+                Ok(true) => Store::open(&folder).list(),
+                Ok(false) => continue,
                 Err(error) => Err(error),
             };
             match found {

@@ -2,8 +2,8 @@
 //!
 //! Words are folded into one state by 64 × 64 → 128-bit multiplications whose halves are joined (the
 //! mixing step of wyhash and its relatives), fast enough that the signature of a matrix costs less than
-//! reading it. Not for secrets: two different inputs can be made to collide by somebody who wants to,
-//! and who would gain no more by it than an order that suits another matrix.
+//! reading it. They protect nothing: two different inputs can be made to collide on purpose. All that this
+//! achieves is a rank order that suits another matrix.
 
 use crate::matrix::{CommMatrix, Kind};
 

@@ -4,21 +4,22 @@ use super::layout;
 use super::part::Part;
 use super::read::read;
 use crate::base::error::{Error, ErrorKind, Result};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Age from which a file without a header is what a process left that was killed while making it.
+/// A file without a header that is at least this old was left by a process that was killed while it
+/// made the file.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Whether the process behind a file lives.
+/// Whether the process that made a file is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It does, and counts on.
+    /// It is, and still counts.
     Running,
-    /// It does not.
+    /// It is not.
     Ended,
 }
 
@@ -39,23 +40,16 @@ pub struct SpillFile {
     pub part: Result<Part>,
 }
 
-/// The directories where the library puts spill files, in its order: the one that was asked for, or
-/// memory and the usual places for temporary files.
+/// The directories in which the library tries to put spill files, in this order: only the one that the
+/// user asked for; else memory, `$TMPDIR` and `/tmp`.
 pub fn candidates(asked: Option<&Path>) -> Vec<PathBuf> {
     if let Some(asked) = asked {
         return vec![asked.into()];
     }
+    let (memory, usual) = (PathBuf::from("/dev/shm"), PathBuf::from("/tmp"));
     let temporary = std::env::var_os("TMPDIR").filter(|d| !d.is_empty()).map(PathBuf::from);
-    let mut directories = vec![PathBuf::from("/dev/shm")];
-    directories.extend(temporary);
-    directories.push("/tmp".into());
-    let mut unique: Vec<PathBuf> = Vec::new();
-    for directory in directories {
-        if !unique.contains(&directory) {
-            unique.push(directory);
-        }
-    }
-    unique
+    let other = temporary.filter(|directory| ![&memory, &usual].contains(&directory));
+    [Some(memory), other, Some(usual)].into_iter().flatten().collect()
 }
 
 /// The spill files of `user` in a directory, by job and process. Files of others, links and whatever
@@ -82,14 +76,17 @@ pub fn scan(directory: &Path, user: u32) -> Result<Vec<SpillFile>> {
     Ok(found)
 }
 
-fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<SpillFile> {
-    // Neither a link nor a pipe of somebody else is followed or waited for.
+/// Opens a file of `user`, with what the file system says about it; `None` if it is another user's or
+/// not a regular file. Does not follow a link, nor wait for the other end of a pipe.
+pub(super) fn open_own(path: &Path, user: u32) -> std::io::Result<Option<(File, Metadata)>> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let meta = file.metadata().ok()?;
-    if !meta.is_file() || meta.uid() != user {
-        return None;
-    }
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    Ok((meta.is_file() && meta.uid() == user).then_some((file, meta)))
+}
+
+fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<SpillFile> {
+    let (file, meta) = open_own(path, user).ok()??;
     let state = state_of(&file);
     let part = read_file(&file).and_then(|part| {
         if part.about.job.id == job && part.about.process == process {
@@ -115,17 +112,15 @@ fn state_of(file: &File) -> State {
         // Let go when the file is closed, after reading.
         Ok(()) => State::Ended,
         Err(std::fs::TryLockError::WouldBlock) => State::Running,
-        // A file system without locks: what is asked for explicitly is taken.
+        // A file system without locks cannot tell: the file counts as one whose process has ended.
         Err(std::fs::TryLockError::Error(_)) => State::Ended,
     }
 }
 
-fn read_file(file: &File) -> Result<Part> {
-    let failed =
-        |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot read the spill file: {e}"));
+fn read_file(mut file: &File) -> Result<Part> {
     let mut bytes = Vec::new();
-    let mut file = file;
-    file.read_to_end(&mut bytes).map_err(failed)?;
+    file.read_to_end(&mut bytes)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read the spill file: {e}")))?;
     read(&bytes)
 }
 

@@ -1,4 +1,4 @@
-//! Puts the parts of a job together to a record.
+//! Joins the parts of a job into a record.
 
 use super::description::{JobDescription, Order};
 use super::part::{Gaps, Part};
@@ -6,7 +6,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{Launch, Placement, Record, Unfinished};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A record with what its parts lacked.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Joined {
     pub gaps: Gaps,
 }
 
-/// One part for each task: of several the one with most messages, which is the latest.
+/// One part for each task. If a task has several parts, the one with the most messages is the latest.
 pub fn best_of(parts: Vec<Part>) -> Vec<Part> {
     let mut best: BTreeMap<u32, Part> = BTreeMap::new();
     for part in parts {
@@ -54,7 +54,7 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
         for (entries, row) in entries.iter_mut().zip(&part.sent) {
             entries.extend(row.iter().map(|&(to, traffic)| (task, to, traffic)));
         }
-        // What a task fetched was sent by the other side.
+        // The matrix counts a fetch as sent by the task from which the data came.
         entries[Kind::OneSided as usize]
             .extend(part.fetched.iter().map(|&(from, traffic)| (from, task, traffic)));
         gaps.add(part.gaps);
@@ -69,18 +69,13 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
         lacks.insert(0, format!("rows of {} of {tasks} tasks", missing.len()));
     }
     let record = Record {
-        key: job.key.clone(),
         program: job.program.clone(),
         command: job.command.clone(),
         mpi: job.mpi.clone(),
         recorded_at: now,
-        matrix,
         launch,
-        baseline: None,
         unfinished: Some(Unfinished { how: how.into(), missing, lacks }),
-        identity: String::new(),
-        history: Vec::new(),
-        constructed: Vec::new(),
+        ..Record::of_matrix(&job.key, matrix)
     };
     match record.inconsistency() {
         None => Ok(Joined { record, gaps }),
@@ -93,23 +88,17 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
 
 /// Tasks without a part, ascending.
 fn missing(parts: &[Part], job: &JobDescription) -> Vec<u32> {
-    let mut there = vec![false; job.tasks as usize];
-    for part in parts {
-        if let Some(place) = there.get_mut(part.about.task as usize) {
-            *place = true;
-        }
-    }
-    (0..job.tasks).filter(|&t| !there[t as usize]).collect()
+    let there: BTreeSet<u32> = parts.iter().map(|part| part.about.task).collect();
+    (0..job.tasks).filter(|task| !there.contains(task)).collect()
 }
 
 fn launch(parts: &[Part], job: &JobDescription, matrix: &CommMatrix, how: &str) -> Launch {
     let tasks = job.tasks as usize;
     let order = parts.iter().find_map(|p| p.about.order.clone()).unwrap_or_default();
-    let decision = [format!("recovered: {how}"), order.decision.clone()]
-        .into_iter()
-        .filter(|s| !s.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ");
+    let mut decision = format!("recovered: {how}");
+    if !order.decision.is_empty() {
+        decision = format!("{decision}; {}", order.decision);
+    }
     let ended = parts.iter().map(|p| p.ended_at).max().unwrap_or(0);
     let mut launch = Launch {
         mode: job.mode,
@@ -131,8 +120,8 @@ fn launch(parts: &[Part], job: &JobDescription, matrix: &CommMatrix, how: &str) 
     launch
 }
 
-/// The process of each task; empty in the launcher's order. Tasks without a part get the processes
-/// that are left, in order, unless process 0 knew.
+/// The process of each task; empty in the launcher's order. It is in the part of process 0. Without that
+/// part, tasks that have no part get the remaining processes in ascending order.
 fn process_of_task(parts: &[Part], order: &Order, tasks: usize) -> Vec<u32> {
     if order.process_of_task.len() == tasks {
         return order.process_of_task.clone();
@@ -153,8 +142,8 @@ fn process_of_task(parts: &[Part], order: &Order, tasks: usize) -> Vec<u32> {
     process_of_task
 }
 
-/// Node of each process by the hosts in the parts, and the nodes' names; processes without a part
-/// are on a node of their own.
+/// Node of each process by the hosts in the parts, and the nodes' names. All processes without a part are
+/// on one further node, `unknown`.
 fn nodes(parts: &[Part], tasks: usize) -> Placement {
     let mut host_of_process = vec!["unknown"; tasks];
     for about in parts.iter().map(|p| &p.about) {

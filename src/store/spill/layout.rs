@@ -232,8 +232,8 @@ fn entry_check(bytes: &[u8; ENTRY]) -> u32 {
     hasher.finalize()
 }
 
-/// The header with a description behind it, without the words that change. The magic is there: who
-/// writes into a shared mapping stores it last.
+/// The header with a description behind it, without the words that change. It includes the magic, which
+/// has to be stored last in a shared mapping.
 pub fn header(about: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);

@@ -13,11 +13,11 @@ use super::description::About;
 use super::layout::MOST_TASKS;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::Traffic;
+use crate::store::record_format::{open_sealed, seal};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"RKPARTS\n";
 const VERSION: u32 = 1;
-const HEADER: usize = 24;
 
 /// What is known to be missing in a part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct Part {
     pub fetched: Vec<(u32, Traffic)>,
     /// What is missing.
     pub gaps: Gaps,
-    /// The process said that it ends, by exit or return from main.
+    /// The process noted that it ends, by exit or return from main.
     pub said_end: bool,
     /// When it ended, seconds since 1970-01-01 UTC; 0 = not known.
     pub ended_at: u64,
@@ -112,13 +112,7 @@ impl Part {
 pub fn encode_parts(parts: &[Part]) -> Result<Vec<u8>> {
     let body = postcard::to_allocvec(parts)
         .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the parts: {e}")))?;
-    let mut bytes = Vec::with_capacity(HEADER + body.len());
-    bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&VERSION.to_le_bytes());
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
-    bytes.extend_from_slice(&body);
-    Ok(bytes)
+    Ok(seal(MAGIC, VERSION, &body))
 }
 
 /// The parts in the bytes of a file.
@@ -127,25 +121,7 @@ pub fn encode_parts(parts: &[Part]) -> Result<Vec<u8>> {
 /// part that contradicts itself.
 pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
     let damaged = |what: &str| Err(Error::new(ErrorKind::Format, what.to_string()));
-    let field = |start: usize, length: usize| {
-        let field = bytes.get(start..start + length)?;
-        Some(field.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte)))
-    };
-    let (Some(version), Some(length), Some(check)) = (field(8, 4), field(12, 8), field(20, 4))
-    else {
-        return damaged("the file is cut short");
-    };
-    if !bytes.starts_with(&MAGIC) || version == 0 {
-        return damaged("this is not a file of parts");
-    }
-    if version > u64::from(VERSION) {
-        let what = format!("the file has version {version}; this rankweave reads up to {VERSION}");
-        return Err(Error::new(ErrorKind::NewerVersion, what).advise("a newer rankweave"));
-    }
-    let body = &bytes[HEADER..];
-    if body.len() as u64 != length || u64::from(crc32fast::hash(body)) != check {
-        return damaged("the file is damaged");
-    }
+    let (_, body) = open_sealed(bytes, MAGIC, VERSION, "file of parts")?;
     match postcard::take_from_bytes::<Vec<Part>>(body) {
         Ok((parts, [])) => match parts.iter().find_map(Part::inconsistency) {
             None => Ok(parts),

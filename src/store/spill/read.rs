@@ -173,7 +173,7 @@ fn communicator<'b>(
     let identity = flags & layout::IDENTITY != 0;
     let inter = flags & layout::INTER != 0;
     let known = if identity {
-        // Who has traffic has a row as long as the job has tasks: nothing larger is believed.
+        // A process with traffic has a row with a cell for each task, so the file is at least that long.
         size <= about.job.tasks && size as usize <= file / layout::CELL
     } else {
         u64::from(size) == head.count

@@ -1,4 +1,4 @@
-//! Jobs that did not come to their end: what is left of them, and putting it into the store.
+//! Jobs that did not reach MPI_Finalize: finds what is left of them, and puts it into the store.
 
 use super::description::JobDescription;
 use super::directory::{SpillFile, State, scan};
@@ -7,11 +7,11 @@ use super::part::Part;
 use super::waiting_parts::{Waiting, remove_all};
 use crate::base::error::{Error, Result};
 use crate::store::{LaunchMode, Record, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What is left of a job.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unfinished {
     /// The job.
     pub job: JobDescription,
@@ -23,7 +23,7 @@ pub struct Unfinished {
     local: Vec<Part>,
     /// One part for each task, those that waited in the store included.
     parts: Vec<Part>,
-    /// Processes that live and count on.
+    /// Number of processes that are still running.
     pub running: usize,
     /// The store in which parts were found, where there is no spill file.
     lies_in: Option<Store>,
@@ -49,7 +49,7 @@ pub struct Choice {
     pub force: bool,
 }
 
-/// What came of recovering a job.
+/// The outcome of recovering a job.
 #[derive(Debug)]
 pub struct Recovery {
     /// The record; its `unfinished` says what is missing.
@@ -58,13 +58,12 @@ pub struct Recovery {
     pub saved: Option<PathBuf>,
     /// The parts that wait in the store for those of other nodes.
     pub waiting: Option<PathBuf>,
-    /// Why a spill file could not be removed, if so; it is found again.
+    /// Why a spill file could not be removed, if so; the next recovery finds it again.
     pub left: Option<Error>,
 }
 
-/// All that is left of jobs of `user` in `directories` and in the store, by the time they started,
-/// and files that cannot be read. A directory that cannot be read is passed over, with its error at
-/// the end.
+/// Finds what is left of jobs of `user` in `directories` and in the store. Returns the jobs by the time
+/// they started, the files that cannot be read, and the errors of directories that cannot be read.
 pub fn collect(
     directories: &[PathBuf],
     store: Option<&Store>,
@@ -82,9 +81,7 @@ pub fn collect(
     let stores: Vec<Store> = match store {
         Some(store) => vec![store.clone()],
         None => {
-            let mut paths: Vec<&str> = jobs.values().map(|j| j.job.store.as_str()).collect();
-            paths.sort_unstable();
-            paths.dedup();
+            let paths: BTreeSet<&str> = jobs.values().map(|j| j.job.store.as_str()).collect();
             let own = Store::default_dir().ok().map(Store::open);
             paths.into_iter().filter(|p| !p.is_empty()).map(Store::open).chain(own).collect()
         }
@@ -118,15 +115,8 @@ pub fn collect(
 }
 
 fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &JobDescription) -> &'j mut Unfinished {
-    jobs.entry(job.id).or_insert_with(|| Unfinished {
-        job: job.clone(),
-        files: Vec::new(),
-        size: 0,
-        local: Vec::new(),
-        parts: Vec::new(),
-        running: 0,
-        lies_in: None,
-    })
+    let new = || Unfinished { job: job.clone(), ..Unfinished::default() };
+    jobs.entry(job.id).or_insert_with(new)
 }
 
 fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: SpillFile) {
@@ -144,12 +134,12 @@ fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: Spil
 }
 
 impl Unfinished {
-    /// Number of tasks that something is left of.
+    /// Number of tasks with a part.
     pub fn found(&self) -> usize {
         self.parts.len()
     }
 
-    /// How it ended, for a sentence about the program.
+    /// How the job ended, for a sentence whose subject is the program.
     pub fn how(&self) -> &'static str {
         if self.running > 0 {
             "was still running"
@@ -174,22 +164,14 @@ impl Unfinished {
         let mut record = join(&self.parts, self.how(), now)?.record;
         let before = store.load(&record.key).unwrap_or_default();
         let better = before.as_ref().is_some_and(|before| self.loses_to(&record, before));
-        record.baseline = before.and_then(|before| {
-            if record.launch.mode == LaunchMode::Record {
-                None
-            } else if before.launch.is_reordered() {
-                before.baseline
-            } else {
-                Some(before.launch)
-            }
+        let baseline = match before {
+            Some(before) if before.launch.is_reordered() => before.baseline,
+            before => before.map(|before| before.launch),
+        };
+        record.baseline = baseline.filter(|baseline| {
+            record.launch.mode != LaunchMode::Record
+                && baseline.inconsistency(record.matrix.tasks()).is_none()
         });
-        if record
-            .baseline
-            .as_ref()
-            .is_some_and(|b| b.inconsistency(record.matrix.tasks()).is_some())
-        {
-            record.baseline = None;
-        }
         let saved = match better && !choice.force {
             true => None,
             false if choice.force => Some(store.save(&record)?),

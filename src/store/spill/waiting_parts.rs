@@ -1,11 +1,10 @@
 //! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.parts`.
 
+use super::directory::open_own;
 use super::part::{Part, decode_parts, encode_parts};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::store::Store;
-use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -37,18 +36,7 @@ impl Waiting {
             .take(64)
             .collect();
         let path = self.directory.join(format!("{job:016x}.{host}{ENDING}"));
-        let temporary =
-            self.directory.join(format!(".{job:016x}.{host}.{:x}{ENDING}.tmp", std::process::id()));
-        let failed = |e: std::io::Error| Error::io("cannot keep the parts of a job", &path, &e);
-        std::fs::create_dir_all(&self.directory).map_err(failed)?;
-        let bytes = encode_parts(parts)?;
-        let written = crate::store::directory::write_synced(&temporary, &bytes)
-            .and_then(|()| std::fs::rename(&temporary, &path));
-        if let Err(e) = written {
-            // Not more than an attempt: the failure to report is the one above.
-            let _ = std::fs::remove_file(&temporary);
-            return Err(failed(e));
-        }
+        Store::open(&self.directory).replace(&path, &encode_parts(parts)?)?;
         Ok(path)
     }
 
@@ -71,33 +59,28 @@ impl Waiting {
 
     /// The parts in a file of `user`.
     ///
-    /// Errors: it cannot be read, is damaged, or belongs to somebody else, who could say whatever
-    /// he likes about a job.
+    /// Errors: it cannot be read, is damaged, or belongs to another user, whose statements about a job
+    /// cannot be trusted.
     pub fn load(&self, path: &Path, user: u32) -> Result<Vec<Part>> {
         let failed = |e: std::io::Error| Error::io("cannot read parts of a job", path, &e);
-        // Neither a link nor a pipe of somebody else is followed or waited for.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-        let mut file =
-            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if !meta.is_file() || meta.uid() != user {
+        let Some((mut file, _)) = open_own(path, user).map_err(failed)? else {
             let what = "these parts of a job belong to another user, and are not used";
             return Err(Error::new(ErrorKind::Format, what).at(path.display()));
-        }
+        };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 
-    /// Removes what waits of a job.
+    /// Removes the waiting parts of a job.
     ///
-    /// Errors: the first file that cannot be removed; it is found again.
+    /// Errors: the first file that cannot be removed; the next recovery finds it again.
     pub fn remove(&self, job: u64) -> Result<()> {
         remove_all(self.files(Some(job)).iter().map(|(_, path)| path.as_path()))
     }
 }
 
-/// Removes files; one that is not there any more is as good as removed.
+/// Removes files; a file that does not exist any more is no error.
 ///
 /// Errors: the first that cannot be removed, after the others are.
 pub(super) fn remove_all<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<()> {

@@ -325,7 +325,10 @@ fn what_is_not_reordered_is_not_compared() {
     Store::open(place.path("reorder")).save(&alone).unwrap();
     let text = run(&place, "compare", &[]);
     assert_eq!(text.code, Some(1), "{text:?}");
-    assert!(text.out.contains("not reordered: the launcher's order is kept: nothing to gain"), "{text:?}");
+    assert!(
+        text.out.contains("not reordered: the launcher's order is kept: nothing to gain"),
+        "{text:?}"
+    );
     let runs = std::fs::read_to_string(place.path("runs")).unwrap().lines().count();
     assert_eq!(runs, 2, "no pairs were run");
     let failing = self::place("exit 4");

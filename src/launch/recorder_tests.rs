@@ -1,0 +1,207 @@
+use super::*;
+use crate::decide::mixed_ranks::{Counts, Sign, Statement};
+use crate::launch::{KeptOrders, Processes};
+use crate::matrix::{SparseMatrix, Traffic};
+use crate::store::Store;
+
+const TASKS: usize = 4;
+
+fn user() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::geteuid() }
+}
+
+fn program() -> Program {
+    Program {
+        executable: "/opt/app".into(),
+        command: vec!["./app".into()],
+        identity: "app-0badcafe".into(),
+        name: "app".into(),
+        ..Program::default()
+    }
+}
+
+fn settings() -> Settings {
+    Settings { topology: Some("tree:2:2".into()), verbose: 1, ..Settings::default() }
+}
+
+fn recorder(store: &Store, settings: &Settings) -> (LaunchRecorder, Policy) {
+    let processes = Processes { complete: true, one_program: true, spawned: false };
+    let known = Known::read(settings, program(), Ok(store.clone()), TASKS, processes, None);
+    let policy = Policy::of(&known.facts);
+    (LaunchRecorder::new(known, &policy, settings), policy)
+}
+
+/// A launch in which task t sent to task t + 2.
+fn end(instructions: &Instructions) -> LaunchEnd<'_> {
+    let mut collected = Collected::new(TASKS);
+    for task in 0..TASKS {
+        let to = ((task + 2) % TASKS) as u32;
+        let row = vec![(to, Traffic { bytes: 1 << 20, messages: 1 })];
+        collected.add(task, &[row, Vec::new(), Vec::new()], &[]);
+    }
+    LaunchEnd {
+        instructions,
+        placement: None,
+        collected,
+        wall: Duration::from_secs(10),
+        in_mpi: None,
+        constructed: Vec::new(),
+        now: 100,
+    }
+}
+
+#[test]
+fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let (recorder, policy) = self::recorder(&store, &settings());
+    assert_eq!(policy.action, Action::Record);
+    let mut instructions = Instructions::of(&policy, &settings(), TASKS);
+    instructions.job.id = 7;
+    let key = recorder.key().to_string();
+    let said = recorder.keep(end(&instructions), user());
+    assert_eq!(said.len(), 1, "{said:?}");
+    let said = said[0].to_string();
+    let wanted = format!("{key}: record launch, 4.0 MiB sent, 4.0 MiB between nodes, 10.0 s");
+    assert_eq!(said, wanted);
+    let first = store.load(&key).unwrap().unwrap();
+    assert_eq!((first.launch.mode, first.recorded_at), (store::LaunchMode::Record, 100));
+    assert_eq!(first.launch.placement.node_of_process, [0, 0, 1, 1]);
+    assert_eq!((first.baseline, first.history.len(), first.history[0].id), (None, 1, 7));
+
+    let (mut recorder, policy) = self::recorder(&store, &settings());
+    assert_eq!(policy.action, Action::Reorder);
+    let problem = recorder.problem(None).unwrap().unwrap();
+    assert_eq!(problem.matrix.tasks(), TASKS);
+    assert!(recorder.problem(None).unwrap().is_none(), "once");
+    let order = vec![0, 2, 1, 3];
+    let settled = recorder.settle(decision(&order));
+    assert_eq!((&settled.process_of_task, settled.messages.len()), (&order, 0));
+    instructions.action = policy.action;
+    instructions.process_of_task = settled.process_of_task;
+    instructions.job.id = 8;
+    recorder.keep(end(&instructions), user());
+    let second = store.load(&key).unwrap().unwrap();
+    assert_eq!(second.launch.process_of_task, order);
+    assert_eq!((second.launch.predicted, second.launch.internode_bytes), ((40, 20), 0));
+    assert_eq!(second.baseline.unwrap().internode_bytes, 4 << 20);
+    assert_eq!(second.history.iter().map(|past| past.id).collect::<Vec<_>>(), [7, 8]);
+}
+
+fn decision(order: &[u32]) -> Decision {
+    Decision {
+        process_of_task: order.to_vec(),
+        changed: true,
+        cost_before: 40,
+        cost_after: 20,
+        reason: "REASON".into(),
+        cut: false,
+    }
+}
+
+#[test]
+fn without_the_rows_of_all_processes_nothing_is_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let (recorder, policy) = self::recorder(&store, &settings());
+    let instructions = Instructions::of(&policy, &settings(), TASKS);
+    let mut end = end(&instructions);
+    end.collected.incomplete = true;
+    let said = recorder.keep(end, user());
+    assert!(said[0].to_string().ends_with("nothing is stored; try: rankweave recover"));
+    assert!(store.list().unwrap().is_empty());
+}
+
+/// Statements of sixteen processes that all show the sign of a mistake.
+fn mistaken() -> Tallies {
+    let counts = Counts { met: 2, wrong: 2, wrong_met: 2, right: 2, right_met: 0 };
+    let sign = Sign { partners: 2, others: 15, counts: [counts, Counts::default()] };
+    let statement = Statement { id: 1, ordinal: 0, what: "MPI_Cart_create".into(), sign };
+    let mut tallies = Tallies::default();
+    (0..16).for_each(|_| tallies.add(std::slice::from_ref(&statement)));
+    tallies
+}
+
+#[test]
+fn a_program_that_mixes_ranks_gets_a_verdict_unless_it_is_known_to_be_safe() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let (recorder, _) = self::recorder(&store, &settings());
+    assert_eq!(recorder.judge(&Tallies::default(), TASKS, 1), None);
+    let said = recorder.judge(&mistaken(), TASKS, 1).unwrap().to_string();
+    assert!(said.contains("the program seems to mix the ranks of both"), "{said}");
+    assert!(said.contains("in later launches"), "{said}");
+    assert!(said.contains("--allow app"), "{said}");
+    let verdicts = store.verdicts("app-0badcafe").unwrap();
+    assert_eq!((verdicts.len(), verdicts[0].finding), (1, Finding::MixesRanks));
+    let safe = Verdict { finding: Finding::Safe, ..verdicts[0].clone() };
+    store.keep_verdict("app-0badcafe", &safe).unwrap();
+    assert_eq!(recorder.judge(&mistaken(), TASKS, 2), None, "the check overrules it");
+    let mut allowed = settings();
+    allowed.set("allow", "app").unwrap();
+    let (recorder, _) = self::recorder(&store, &allowed);
+    assert_eq!(recorder.judge(&mistaken(), TASKS, 3), None);
+}
+
+#[test]
+fn without_a_store_later_launches_do_not_learn_of_mixed_ranks() {
+    let processes = Processes { complete: true, one_program: true, spawned: false };
+    let none = crate::base::error::Error::new(crate::base::error::ErrorKind::Usage, "no store");
+    let known = Known::read(&settings(), program(), Err(none), TASKS, processes, None);
+    let policy = Policy::of(&known.facts);
+    let recorder = LaunchRecorder::new(known, &policy, &settings());
+    let said = recorder.judge(&mistaken(), TASKS, 1).unwrap().to_string();
+    assert!(said.contains("later launches do not learn of it"), "{said}");
+}
+
+#[test]
+fn a_record_that_the_store_refuses_waits_on_the_node() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store");
+    std::fs::write(&file, "not a directory").unwrap();
+    let record = Record::of_matrix("k", CommMatrix::empty(TASKS));
+    let store = Store::open(&file);
+    let said = Storage::Store(store.clone()).keep(&record, &crate::options::Spill::Off, user());
+    let said = said.unwrap().to_string();
+    assert!(said.contains("is not stored (RANKWEAVE_SPILL is off); try: "), "{said}");
+    let here = crate::options::Spill::Directory(directory.path().into());
+    let said = Storage::Store(store).keep(&record, &here, user()).unwrap().to_string();
+    assert!(said.contains("waits on this node, in "), "{said}");
+    assert!(said.contains(&format!("rankweave recover {}", directory.path().display())), "{said}");
+    assert_eq!(Storage::Nowhere.keep(&record, &here, user()), None);
+}
+
+#[test]
+fn an_answer_is_kept_for_the_same_question_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let problem = |settings: &Settings, bytes: u64| -> KeptOrders {
+        let entries = [(0, 2, Traffic { bytes, messages: 1 })];
+        let matrix = SparseMatrix::from_entries(TASKS, &entries);
+        let matrix = CommMatrix::from_point_to_point(matrix);
+        let store = Some(store.clone());
+        MappingProblem::new(matrix, settings, None, store, "k").unwrap().kept
+    };
+    let kept = problem(&settings(), 10);
+    assert_eq!(kept.find(), None);
+    kept.keep(&decision(&[0, 2, 1, 3]), 5);
+    let found = kept.find().unwrap();
+    assert_eq!((found.process_of_task, found.changed, found.cut), (vec![0, 2, 1, 3], true, false));
+    assert_eq!((found.cost_before, found.cost_after), (40, 20));
+    assert_eq!(found.reason, "REASON, as found in an earlier launch");
+    assert_eq!(problem(&settings(), 11).find(), None, "another matrix");
+    for (name, value) in [("seed", "2"), ("topology", "tree:2:2@1:5"), ("min-gain", "9")] {
+        let mut other = settings();
+        other.set(name, value).unwrap();
+        assert_eq!(problem(&other, 10).find(), None, "another {name}");
+    }
+    // An order that was not changed is kept without a permutation; one that was cut short only
+    // answers launches with the same limit or less.
+    kept.keep(&Decision { changed: false, cut: true, ..decision(&[0, 1, 2, 3]) }, 6);
+    let found = kept.find().unwrap();
+    assert_eq!((found.process_of_task, found.changed, found.cut), (Vec::new(), false, true));
+    let mut longer = settings();
+    longer.set("time-limit", "20").unwrap();
+    assert_eq!(problem(&longer, 10).find(), None);
+}
