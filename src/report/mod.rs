@@ -1,7 +1,7 @@
-//! What people see of a record: summary, heat maps, HTML.
+//! Summaries, heat maps and the HTML report of a record.
 //!
-//! Everything here is a pure function from a [`crate::store::Record`] to text or pixels; what a
-//! terminal can do is told from outside. Rows are senders and columns receivers in every picture
+//! Everything here is a pure function from a [`crate::store::Record`] to text or pixels. The
+//! capabilities of the terminal are an argument. Rows are senders and columns receivers in every picture
 //! and table, and every axis says so.
 
 mod cell_image;

@@ -3,7 +3,7 @@
 use crate::matrix::SparseMatrix;
 use crate::store::Launch;
 
-/// The processes in the order of pictures: node by node.
+/// The order in which pictures show the processes: node by node.
 pub struct NodeOrder {
     /// Position of each process in that order.
     pub position_of_process: Vec<u32>,

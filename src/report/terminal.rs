@@ -12,7 +12,7 @@ pub enum Colours {
     True,
     /// The 256 of xterm.
     Indexed,
-    /// None: characters of different darkness.
+    /// No colours; cells are characters of different darkness.
     None,
 }
 
@@ -28,7 +28,7 @@ pub enum When {
     Never,
 }
 
-/// What the terminal can do, from its variables.
+/// The colours that the terminal can show, found from its variables.
 pub fn colours(
     when: When,
     is_terminal: bool,
@@ -47,7 +47,7 @@ pub fn colours(
         || term.ends_with("-direct");
     match (wanted, when) {
         (false, _) => Colours::None,
-        // Asked for outright: what the locale says of a pipe does not count.
+        // The user asked for colours (`--color always`): neither the locale nor `TERM=dumb` prevents them.
         (true, When::Always) if rich => Colours::True,
         (true, When::Always) => Colours::Indexed,
         _ if !utf8 || term == "dumb" => Colours::None,
@@ -59,8 +59,8 @@ pub fn colours(
 
 /// The picture of a matrix.
 ///
-/// `width` is the room in characters; `boundaries` the tasks that begin a node (without 0), marked
-/// on both axes. Lines end in a newline.
+/// `width` is the room in characters; `boundaries` are the tasks (without 0) at which another node
+/// begins; they are marked on both axes. Lines end in a newline.
 pub fn heat_map(
     matrix: &SparseMatrix,
     boundaries: &[usize],
@@ -100,7 +100,7 @@ struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    /// Every how many cells there is a number, where there are no nodes to be named.
+    /// The number of cells from one number on the axes to the next, if no nodes are marked.
     fn tick(&self) -> usize {
         if self.grid.side() <= 16 { 4 } else { 8 }
     }
@@ -211,7 +211,7 @@ impl Picture<'_> {
                 rows.map(|row| row.and_then(|row| place(row, column)).map_or(EMPTY, colour));
             if now != Some((upper, lower)) {
                 out.push_str(&self.code(38, upper));
-                // Below the last row of an odd number there is nothing.
+                // If the number of rows is odd, the last line has no lower row.
                 out.push_str(&match rows[1] {
                     Some(_) => self.code(48, lower),
                     None => "\x1b[49m".into(),

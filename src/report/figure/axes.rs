@@ -1,4 +1,4 @@
-//! The axes of a figure: what they are, numbers or names of nodes, lines between nodes.
+//! The axes of a figure: captions, numbers or names of nodes, lines between nodes.
 
 use super::{Figure, LEFT, TOP};
 use crate::report::units;
@@ -51,7 +51,7 @@ fn ticks(figure: &Figure<'_>) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// As much of the end of a name as the room allows: the beginnings of host names are alike.
+/// As much of the end of a name as there is room for. Host names usually differ at their ends.
 fn shortened(name: &str, room: usize) -> String {
     let characters: Vec<char> = name.chars().collect();
     if characters.len() <= room.min(LONGEST) {

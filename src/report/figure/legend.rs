@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 /// Steps of the scale as it is drawn.
 const STEPS: usize = 64;
-/// From this ratio of the ends on, the middle gets a number too.
+/// If the ratio of the ends is at least this, the middle of the scale gets a number too.
 const FAR_APART: u64 = 100;
 
 /// The scale below the cells.
@@ -38,7 +38,7 @@ pub(super) fn scale(figure: &Figure<'_>) -> Markup {
     }
 }
 
-/// Numbers below the scale, with the side at which each is held.
+/// The numbers below the scale, each with its `text-anchor`.
 fn numbers((low, high): (u64, u64)) -> Vec<(u64, &'static str)> {
     if low == high {
         return vec![(high, "end")];

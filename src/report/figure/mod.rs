@@ -17,7 +17,7 @@ use crate::base::error::Result;
 use base64::Engine;
 use maud::{Markup, html};
 
-/// What to draw.
+/// A heat map that is to be drawn.
 pub struct Figure<'a> {
     /// The cells.
     pub grid: &'a Grid,

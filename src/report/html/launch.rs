@@ -84,7 +84,7 @@ impl Page<'_> {
         }
     }
 
-    /// Groups of a level in which there are processes; `None` for the slots themselves.
+    /// The number of groups of a level that have processes; `None` below the last level.
     fn groups(&self, level: usize) -> Option<usize> {
         let placement = &self.launch.placement;
         if level >= placement.level_names.len() {

@@ -59,7 +59,7 @@ pub fn page(record: &Record, kinds: &[Kind]) -> Result<String> {
     Ok(page.into_string())
 }
 
-/// What the parts of the page are made from.
+/// The input of the parts of the page.
 struct Page<'a> {
     record: &'a Record,
     launch: &'a Launch,
@@ -85,7 +85,7 @@ impl Page<'_> {
     }
 }
 
-/// A table; the headings whose place is in `left` stand at the left of their column.
+/// A table. The headings of the columns whose numbers (from 0) are in `left` are aligned left.
 fn table(headings: &[&str], left: &[usize], rows: impl Iterator<Item = Markup>) -> Markup {
     html! {
         div.wide {
@@ -101,7 +101,7 @@ fn table(headings: &[&str], left: &[usize], rows: impl Iterator<Item = Markup>) 
     }
 }
 
-/// `−42.0 %`, coloured by whether less is reached.
+/// The change as `−42.0 %`. Less is coloured as good, more as bad.
 fn change(before: f64, after: f64) -> Markup {
     if before <= 0.0 {
         return html! { "–" };

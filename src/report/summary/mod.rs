@@ -35,17 +35,18 @@ pub struct Summary {
     pub nodes: usize,
     /// Mode of the launch that recorded it.
     pub mode: LaunchMode,
-    /// True if that launch ran in another order than the launcher's.
+    /// True if that launch ran in another rank order than the launcher's.
     pub reordered: bool,
     /// The launcher rank of the process of each task; empty for the launcher's own order.
     pub process_of_task: Vec<u32>,
-    /// What was decided.
+    /// The decision about the ranks, in words.
     pub decision: String,
     /// Tasks whose rows are missing, ascending.
     pub missing_tasks: Vec<u32>,
     /// What is missing, in words.
     pub lacks: Vec<String>,
-    /// Hop-bytes predicted for the launcher's order and the one used; `None` when nothing was.
+    /// Predicted hop-bytes of the launcher's order and of the order that was used; `None` without a
+    /// prediction.
     pub predicted: Option<(u128, u128)>,
     /// Traffic by kind.
     pub kinds: Vec<KindSummary>,
@@ -53,32 +54,32 @@ pub struct Summary {
     pub total: Amount,
     /// Traffic between tasks on different nodes in that launch; `None` when nodes are unknown.
     pub internode_bytes: Option<u64>,
-    /// The same of the launcher's own order.
+    /// What [`Summary::internode_bytes`] would have been in the launcher's order.
     pub internode_bytes_given_order: Option<u64>,
     /// Seconds between MPI_Init and MPI_Finalize on rank 0; 0 when unknown.
     pub wall_seconds: f64,
-    /// The same of the launch in the launcher's order.
+    /// These seconds in the earlier launch in the launcher's order that the record keeps.
     pub wall_seconds_given_order: Option<f64>,
-    /// Seconds in MPI: mean over the processes and the most of any; `None` if not measured.
+    /// Seconds in MPI, mean over the processes; `None` if not measured.
     pub mpi_seconds: Option<f64>,
-    /// See [`Summary::mpi_seconds`].
+    /// Seconds in MPI, maximum over the processes; `None` if not measured.
     pub mpi_seconds_max: Option<f64>,
-    /// The mean as a part of the time, in percent.
+    /// [`Summary::mpi_seconds`] in percent of [`Summary::wall_seconds`].
     pub mpi_percent: Option<f64>,
-    /// Calls that were timed, which these figures rest on.
+    /// Number of calls that were timed to find these seconds.
     pub mpi_calls_timed: Option<u64>,
-    /// The mean of the launch in the launcher's order.
+    /// [`Summary::mpi_seconds`] of the earlier launch in the launcher's order that the record keeps.
     pub mpi_seconds_given_order: Option<f64>,
     /// Seconds of the launches that can be compared with this one: in the launcher's order, the
     /// oldest first.
     pub past_seconds_given_order: Vec<f64>,
     /// The same of reordered ones.
     pub past_seconds_reordered: Vec<f64>,
-    /// Seconds in MPI of these launches, of those where it was measured.
+    /// Seconds in MPI of those launches in the launcher's order in which they were measured.
     pub past_mpi_seconds_given_order: Vec<f64>,
     /// The same of reordered ones.
     pub past_mpi_seconds_reordered: Vec<f64>,
-    /// What these times say about reordering, in words; empty before there are both.
+    /// What these times say about reordering, in words; empty unless there are launches of both kinds.
     pub measured: String,
     /// What `rankweave check` found about the program.
     pub checks: Vec<Check>,

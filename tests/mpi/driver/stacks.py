@@ -191,7 +191,7 @@ class Stack:
         else:
             if not (self.fortran and shutil.which(self.fortran)):
                 return "no Fortran"
-            # Modules go beside the program, not into the working directory.
+            # Module files are written beside the program, not into the working directory.
             command = self.fortran_command() + ["-O1", "-I", INCLUDE, "-J", os.path.dirname(target), "-o",
                                                  target + ".new", path]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -413,5 +413,5 @@ def all_stacks():
     return [OpenMpi4(), Mpich4(), Mpich5(), Mpich5Abi(), OpenMpi5(), IntelMpi(), IntelMpiAbi()]
 
 
-# Those of a run that is not full.
+# The MPI libraries of a run without --full.
 USUAL = ("openmpi4", "mpich4", "mpich5")

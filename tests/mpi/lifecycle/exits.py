@@ -157,7 +157,7 @@ class Exits:
                      self.stale_files, self.flushes, self.handlers, self.switched_off,
                      self.full_disk, self.refused):
             test()
-        # Of programs that were killed, MPI libraries leave their own shared memory.
+        # MPI libraries leave their own shared memory behind when a program is killed.
         shutil.rmtree(self.work, ignore_errors=True)
 
     def add(self, name, problems, outcome=None):
@@ -342,7 +342,7 @@ class Exits:
         if os.path.exists(store):
             problems.append("something was stored")
         self.add("switched off", problems, outcome)
-        # A directory that is not there is told once, and the launch is recorded.
+        # If the directory does not exist, one line says so, and the launch is recorded.
         outcome = self.launch(["finalize"], self.variables(store, os.path.join(spill, "absent")))
         said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
         problems = self.differences(store)
@@ -405,7 +405,8 @@ class Exits:
                               text=True, check=False)
         if done.returncode != 0 or f"its store refused the record: {blocked}" not in done.stdout:
             problems.append(f"recover --list ends with {done.returncode}: {done.stdout}{done.stderr}")
-        # The store that it names refuses still, whatever store is set now: nothing is lost.
+        # The store that the record names still refuses it. Another store is set now, but does not get it: nothing
+        # is lost.
         other = os.path.join(directory, "other")
         for variables in ({"XDG_DATA_HOME": other}, {"RANKWEAVE_STORE": other}):
             environment = {k: v for k, v in os.environ.items() if k != "RANKWEAVE_STORE"} | variables
@@ -415,7 +416,8 @@ class Exits:
                 problems.append(f"recover with {variables} ends with {done.returncode}: {done.stderr}")
             if len(self.unstored(spill, blocked)) != 1:
                 problems.append(f"recover with {variables} leaves {self.left(spill)}")
-        # A directory under the key's name, which cannot be read: that store has a record of its own.
+        # In a second store a directory has the name of the record. It cannot be read as a record, so the record of
+        # that store waits as well.
         key = self.unstored(spill, blocked)[0]["key"] if self.unstored(spill, blocked) else "none"
         strange = os.path.join(directory, "strange")
         os.makedirs(os.path.join(strange, f"{key}.rkw"), exist_ok=True)
@@ -423,12 +425,12 @@ class Exits:
         if len(self.unstored(spill, blocked)) != 1 or len(self.unstored(spill, strange)) != 1:
             problems.append("the records of two stores do not wait side by side")
         os.rmdir(os.path.join(strange, f"{key}.rkw"))
-        # The records of both are of one key: the newer stays, whatever the order they are found in.
+        # Both records have the same key. The newer one stays, in whichever order the files are found.
         errors, jobs = self.recover(store, spill)
         problems += errors + self.differences(store)
         if self.left(spill) or len(jobs) != 2:
             problems.append(f"after recover: {jobs}, left {self.left(spill)}")
-        # Who wants no such files gets none.
+        # A user who switches the files off gets none.
         outcome = self.launch(["finalize"], self.variables(blocked, "off"))
         if "is not stored" not in outcome.err or self.left(spill):
             problems.append(f"spill off: {outcome.err}, left {self.left(spill)}")

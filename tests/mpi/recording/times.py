@@ -77,7 +77,7 @@ def run(tool, results, stack, work):
                     problems.append(f"{facts['mpi_percent']} % of the time")
         return name, problems, outcome
 
-    # What the program measures has the two readings of its own clock in it, and the verdict has not.
+    # The time that the program measures includes two readings of its own clock; the time of the library does not.
     launch(SOURCE, ["wait"], "all", tolerance=(0.05, 0.05), attempts=3)
     launch(SOURCE, ["wait"], "sampled", tolerance=(0.3, 0.1), attempts=3)
     launch(SOURCE, ["wait"], "off")

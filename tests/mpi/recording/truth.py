@@ -23,7 +23,7 @@ ALL_KINDS = ("world", "split", "cart", "dist_graph", "inter", "graph", "dist_gra
 FEW_KINDS = ("world", "split", "cart", "dist_graph", "inter")
 LABELS = {"c": "C", "mpif": "mpif.h", "mpi": "use mpi", "f08": "use mpi_f08"}
 TIMEOUT = 150
-# Launches that look for the rows at fault.
+# The largest number of launches that search for the wrong rows.
 MOST_LAUNCHES = 24
 
 
@@ -164,13 +164,13 @@ class Launch:
         if faults:
             return faults
         if cannot and not pending:
-            # The rest was right in parts.
+            # The other rows were right when they were called in smaller parts.
             for name, problem in cannot.items():
                 self.results.skip(f"{self.label} {name}", f"fails without the library: {problem}")
             self.exact = [row.name for row in wanted if row.name not in cannot]
             return []
         if not pending and too_many:
-            # In parts all were right.
+            # All rows were right when they were called in smaller parts.
             self.exact = [row.name for row in wanted]
             return []
         if self.binding.stack.unsteady and not pending:

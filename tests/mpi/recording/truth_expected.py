@@ -1,9 +1,9 @@
 """The expected matrices of program truth, computed from what the calls mean.
 
 The sizes, peers and repetitions are the rules of tests/programs/traffic/truth.c, written anew; who sends what
-to whom is taken from the MPI standard. Collectives are taken at their word
-(RANKWEAVE_COLLECTIVES=logical): data goes from where it is to where it is needed; a reduction cuts the
-vector into pieces that are combined at one task each. Nothing here uses the library under test.
+to whom is taken from the MPI standard. Collectives count as the data movement that they describe
+(RANKWEAVE_COLLECTIVES=logical): data goes from the tasks that have it to the tasks that need it. A reduction
+cuts the vector into pieces, and each piece is combined at one task. Nothing here uses the library under test.
 
 Matrices are dictionaries (source, destination) -> [bytes, messages], one for each kind of traffic.
 """
@@ -137,7 +137,7 @@ def point_to_point(row, comm, out):
             count = uniform(k, i) if "replace" in row.name else mine(k, i, rank)
             peer = remote[(rank + shift(k) + i) % len(remote)]
             add(out["p2p"], task, peer, 2 * count * size(k, i), 2)
-        # And one without data; the one to MPI_PROC_NULL is none.
+        # There is one more message without data. The one to MPI_PROC_NULL does not count.
         add(out["p2p"], task, remote[(rank + shift(k)) % len(remote)], 0, 1)
 
 
@@ -220,7 +220,7 @@ def expand(family, k, i, comm, in_place, one):
                 if count:
                     send(t, count * each)
         elif family == "ALLREDUCE":
-            # Everybody's piece j goes to task j, which sends the result to everybody.
+            # Piece j of every task goes to task j, which sends the result to all tasks.
             cut = pieces(uniform(k, i) * reduced, len(remote))
             for p, t in peers:
                 if comm.inter:
@@ -289,7 +289,7 @@ def one_sided(row, comm, out):
                 if not no_op:
                     add(matrix, task, target, 2 * count * single, 2)
             elif row.family == "COMPARE_AND_SWAP":
-                # The value and the one to compare with go there, the old one comes back.
+                # The new value and the value to compare with go to the target. The old value comes back.
                 add(matrix, task, target, 2 * 2 * single, 2)
                 add(matrix, target, task, 2 * single, 2)
 

@@ -34,7 +34,7 @@ def compiled(stack, name, sources, compiler, *options):
 def programs(stack):
     """(name, command or None, what went wrong); languages that the MPI has."""
     c_flags = [*stacks.C_FLAGS, "-Werror", "-I", INCLUDE, "-I", stacks.INCLUDE]
-    # Here a weak reference to the library is null, and MPI_Pcontrol has to do.
+    # In this executable the weak reference to the library is null, so only MPI_Pcontrol can reach it.
     yield "fixed", *compiled(stack, "api_fixed", [stacks.source("api.c")], stack.compiler_command(), *c_flags,
                              "-fno-pie", "-no-pie")
     yield "example", *compiled(stack, "adaptive_stencil", [EXAMPLE], stack.compiler_command(), "-O2",

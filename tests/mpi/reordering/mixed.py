@@ -17,7 +17,7 @@ PLACES = {"RANKWEAVE_TOPOLOGY": "tree:6:2@1:10", "RANKWEAVE_MIN_GAIN": "0", "RAN
           "RANKWEAVE_SLOTS": ",".join(str(k // 2 + 6 * (k % 2)) for k in range(NP))}
 MIXES = "mix the ranks of both"
 KEEPS = "constructors of topologies give no new ranks"
-# Where a right program does something else than its neighbourhood.
+# Correct programs, which a launch must not report.
 RIGHT = (("cart", "right"), ("cart", "before"), ("cart", "unused"), ("cart", "neighbourhood"),
          ("cart", "one-sided"), ("cart+", "right"), ("graph", "right"), ("dist", "right"),
          ("adjacent", "right"), ("adjacent", "before"))
@@ -32,7 +32,7 @@ def noticed(tool, results, stack, work, full=False):
         results.add(f"{stack.name} compiles mixed_halo.c", [problem])
         return
     tests = Noticed(tool, results, stack, work)
-    # The rule does not depend on the MPI, only where the handles come from.
+    # The rule is the same for every MPI library; only the handles differ.
     few = not full and stack.name != stacks.USUAL[0]
     for cases, mixes in ((RIGHT, False), (WRONG, True)):
         for case in cases[:2] + cases[-1:] if few else cases:

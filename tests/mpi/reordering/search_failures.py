@@ -50,7 +50,7 @@ def bound(tool, results, stack, directory, ring):
         apart = sum(order[t] % 2 != order[(t + 1) % NP] % 2 for t in range(NP))
         if apart != (NP if name == "record" else 2):
             problems.append(f"{apart} pairs of neighbours on different processors: {order}")
-        # The places are the same, whichever way they come.
+        # The places are the same, in whichever way they reach rank 0.
         if ("as found in an earlier launch" in str(facts.get("decision"))) != ("INJECT" in variables):
             problems.append(f"decision: {facts.get('decision')!r}")
         results.add(f"{stack.name} -n {NP} bound to two processors, {name} {variables}", problems,
@@ -58,7 +58,7 @@ def bound(tool, results, stack, directory, ring):
 
 
 def run(tool, results, stack, work, full):
-    # On the other MPIs, what differs between MPIs.
+    # With the other MPI libraries, only what can differ between MPI libraries is tested.
     full = full or stack.name == "openmpi4"
     for source in ("ring.c", "freed.c"):
         problem = stack.build(source)
@@ -115,7 +115,7 @@ def run(tool, results, stack, work, full):
     for searchers, who in ((1, ""), (2, ""), (2, "leader-")):
         for trouble in ("stall", "panic", "death", "memory") if full else ("panic",):
             seed += 1
-            # Where another process still has an answer, that one counts.
+            # If another process still has an answer, that answer counts.
             alone = searchers == 1 or (trouble == "memory" and not who)
             outcome = launch(searchers=searchers, seed=seed, inject=who + trouble,
                              time_limit="200ms")
@@ -124,14 +124,14 @@ def run(tool, results, stack, work, full):
     if os.path.isdir(orders) and os.listdir(orders):
         results.add(f"{stack.name} orders with a share left out", ["they were kept"])
 
-    # As in a job of thousands: rank 0 asks for the places when it needs them.
+    # As in a job of thousands of processes, rank 0 asks for the places only when it needs them.
     for searchers in (1, 2):
         outcome = launch(searchers=searchers, seed=90 + searchers, inject="unasked", verbose=2)
         clock = CLOCK.search(outcome.err)
         problems = []
         if outcome.code != 0 or outcome.out != "ok send\n" or decision()[0] is not True:
             problems.append(f"code {outcome.code}, {outcome.out!r}, {decision()}")
-        # Where the processes say so unasked, the places are known before.
+        # If the processes reported their places without being asked, rank 0 would know them earlier.
         if not clock or clock[0].find(" places ") < clock[0].find(" own communicator "):
             problems.append(f"places were not asked for: {outcome.err[:500]!r}")
         results.add(f"{stack.name} -n {NP} places asked for, {searchers} searching", problems, outcome)
@@ -140,7 +140,7 @@ def run(tool, results, stack, work, full):
     if shutil.which("taskset") and len(os.sched_getaffinity(0)) > 1:
         bound(tool, results, stack, directory, ring)
 
-    # The same answer whoever searches first, and the next launch finds it.
+    # The answer does not depend on which process ends its search first, and the next launch finds it.
     outcome = launch(searchers=2, verbose=2)
     found = sorted(os.listdir(orders)) if os.path.isdir(orders) else []
     content = {name: open(os.path.join(orders, name), "rb").read() for name in found}
@@ -178,7 +178,7 @@ def run(tool, results, stack, work, full):
         problems = [str(error)]
     results.add(f"{stack.name} orders are no records", problems)
 
-    # Kept orders that are not what they should be.
+    # Kept orders that are damaged, of another version, or not readable.
     if found:
         path, good = os.path.join(orders, found[0]), content[found[0]]
         bad_ones = (("truncated", good[:-5]), ("empty", b""), ("garbage", b"garbage " * 40),

@@ -4,7 +4,7 @@
 Programs of the distribution: LAMMPS (C++), HPC Challenge (C), Quantum ESPRESSO and ScaLAPACK's tests
 (Fortran) on Open MPI, NWChem and ScaLAPACK's tests on MPICH. Their output has times and rates in it;
 what is compared are the lines that hold results. The library must say nothing on standard error, and
-the record must hold traffic between all that talk. The last line is `N passed, N failed`.
+the record must hold traffic between all ranks that communicate. The last line is `N passed, N failed`.
 
 A program that is not installed is skipped, unless `--install` is given (apt-get, as root).
 """

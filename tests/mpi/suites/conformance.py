@@ -7,7 +7,8 @@ tests that it does without, and nothing may be said on standard error. `--shuffl
 random order as well. The last line is `N passed, N failed`, where one is a launch of a group of
 tests, or a single test that ended differently.
 
-What differs without the library, too, from launch to launch is found by launching again without it.
+Some tests end differently from launch to launch even without the library. They are found by further launches
+without the library.
 
 Tests that start other programs hang now and then without any tool (Open MPI 4 with PMIx 4, four ranks
 that start children at the same time: one child gets no answer from the launcher in PMIx_Init, see
@@ -34,7 +35,7 @@ from driver.checks import Results, Tool  # noqa: E402
 SUITE = os.path.join(stacks.CACHE, "mpi4py")
 STACKS = ("openmpi4", "openmpi5", "mpich5")
 
-# Tests that start other programs: where they hang, they do not take the rest with them.
+# Tests that start other programs. They have launches of their own, so that a hang does not end other tests.
 DYNAMIC = ("test_spawn", "test_dynproc")
 DYNAMIC_TIMEOUT = 60
 DYNAMIC_ATTEMPTS = 6
@@ -42,7 +43,7 @@ DYNAMIC_ATTEMPTS = 6
 # What makes such hangs rarer (hangs.py --steadier): stack → variables of the environment.
 STEADIER = {"openmpi4": {"PMIX_MCA_gds": "hash"}}
 
-# What continuous integration leaves out besides: two modules that take most of the time.
+# Two modules that take most of the time. Continuous integration leaves them out as well.
 SLOW = "test_io|test_datatype"
 
 # Tests that do not end, or end the program, without any tool: stack → pattern of their names.
@@ -78,7 +79,7 @@ class Outcome:
             self.ranks.append(table)
             if not finished:
                 self.unfinished.append((rank, started))
-        # All tests are over, but not the program: MPI_Finalize comes after them.
+        # All tests have ended, but the program has not: MPI_Finalize comes after the tests.
         if ended.timed_out and not self.unfinished:
             self.unfinished.append(("any", "MPI_Finalize"))
 

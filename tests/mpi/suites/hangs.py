@@ -5,16 +5,18 @@ With PMIx 4 MPI_Comm_spawn of Open MPI 4 hangs now and then without any tool (op
 processes that start, one gets no answer from the launcher in PMIx_Init. tests/mpi/suites/conformance.py gives
 such launches more attempts, which says nothing about whether the library makes it happen more often.
 Here each launch with the library (recording, ranks in random order with none and with rank 0 fixed) has
-one without it right before or after it, in random order, so that a spell in which the machine is slow
-falls on both. `--steadier` compares in the same way launches without the library with those that have the
+one without it right before or after it, in random order. A time in which the machine is slow
+therefore affects both. `--steadier` compares in the same way launches without the library with those that have the
 variables of conformance.py that make hangs rarer.
 
-Printed are, for each class and way, the launches and those that did not end in time, and at the end
-how likely a difference as large as the one seen is if there is none (Fisher's exact test, one side).
-Exit code 1 if that is below 1 %, or if a launch ended otherwise than well; 2 if nothing was measured.
+For each class, with and without the library, the script prints the number of launches and how many of them
+did not end in time. At the end it prints the probability of a difference at least as large as the one seen,
+if the library has no effect (Fisher's exact test, one side). The exit code is 1 if this probability is below
+1 %, or if a launch failed in another way than by not ending; it is 2 if nothing was measured.
 
-Limits: with n launches on each side a rise of the rate by less than about 2.5 sqrt(2 r (1 - r) / n), r
-being the rate, goes unseen; a launch that would have ended after the limit counts as one that did not.
+Limits: r is the rate of launches that do not end. With n launches on each side, a rise of r by less than about
+2.5 sqrt(2 r (1 - r) / n) is not detected. A launch that would have ended after the time limit counts as one
+that does not end.
 """
 
 import argparse
@@ -151,7 +153,7 @@ def main():
                 for way in order.sample((PLAIN, other), 2):
                     print(f"[{time.monotonic() - begin:5.0f}s] round {round_ + 1} {name} {way}",
                           file=sys.stderr, flush=True)
-                    # A folder for each launch: nothing of one that was ended is seen by the next.
+                    # Each launch has a folder of its own, so that it does not see what a killed launch left behind.
                     folder = tempfile.mkdtemp(dir=work)
                     store = os.path.join(folder, "store")
                     group = conformance.Group(tool, None, stack, args.np, chosen, folder, options)

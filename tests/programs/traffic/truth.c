@@ -122,7 +122,7 @@ static void make(const struct row *row, int times) {
 static MPI_Request receives[MAX_PEERS];
 static int receiving;
 
-/* Posts receives for all who send to the caller when everybody sends to (rank + by) % their remote
+/* Posts receives for all tasks that send to the caller when every task sends to (rank + by) % their remote
  * group; `but` is left to the call itself. */
 static void post(int by, MPI_Datatype type, int but) {
     receiving = 0;
