@@ -10,7 +10,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct SideOfCut<'a> {
     /// The contraction of the whole graph.
     pub(crate) whole: &'a Csr,
-    /// What became of every cluster of the whole on either side; [`NONE`] if it is not there.
+    /// The number that every cluster of the whole has on either side; [`NONE`] if it has no vertex there.
     pub(crate) number: &'a [[u32; 2]],
     /// Which side.
     pub(crate) side: usize,
@@ -43,17 +43,7 @@ impl Contractor {
         clusters: usize,
         pool: &mut Pool,
     ) -> Csr {
-        self.group(cluster_of, clusters, |_| true);
-        refill(&mut self.seen, clusters, 0);
-        let room = graph.targets.len() / 2;
-        let mut coarse = Csr {
-            offsets: roomy(clusters + 1),
-            targets: pool.ids(room),
-            weights: pool.weights(room),
-            sizes: roomy(clusters),
-            bias: Vec::new(),
-        };
-        coarse.offsets.push(0);
+        let mut coarse = self.begin(cluster_of, clusters, |_| true, pool, graph);
         // Every row takes one position more than it has neighbours, for the cluster itself.
         let mut begin = 1u32;
         for c in 0..clusters {
@@ -63,9 +53,9 @@ impl Contractor {
         coarse
     }
 
-    /// What [`Self::contract`] gives for one side of a bisected graph, with rows in another order,
-    /// taken over from the contraction of the whole where the cut is not near. Gives `None` where the
-    /// cut is near so many clusters that contracting anew is as good.
+    /// The contraction of one side of a bisected graph, as [`Self::contract`] makes it but with rows in
+    /// another order. Rows of clusters that are not near the cut are copied from the contraction of the
+    /// whole. `None` if so many clusters are near the cut that contracting anew is as good.
     pub(crate) fn inherit(&mut self, side: &SideOfCut<'_>, pool: &mut Pool) -> Option<Csr> {
         let SideOfCut { whole, number, side: s, graph, cluster_of, from } = *side;
         let clusters = from.len();
@@ -76,16 +66,7 @@ impl Contractor {
         if count * 3 > clusters {
             return None;
         }
-        self.group(cluster_of, clusters, |c| anew[c as usize]);
-        refill(&mut self.seen, clusters, 0);
-        let mut coarse = Csr {
-            offsets: roomy(clusters + 1),
-            targets: pool.ids(whole.targets.len() / 2),
-            weights: pool.weights(whole.targets.len() / 2),
-            sizes: roomy(clusters),
-            bias: Vec::new(),
-        };
-        coarse.offsets.push(0);
+        let mut coarse = self.begin(cluster_of, clusters, |c| anew[c as usize], pool, whole);
         let mut begin = 1;
         for (c, &parent) in from.iter().enumerate() {
             if anew[c] {
@@ -102,6 +83,25 @@ impl Contractor {
             }
         }
         Some(coarse)
+    }
+
+    /// Groups the vertices of the clusters that are `wanted`. Returns a graph without vertices, with room
+    /// for a contraction of a graph like `large`.
+    fn begin(
+        &mut self,
+        cluster_of: &[u32],
+        clusters: usize,
+        wanted: impl Fn(u32) -> bool,
+        pool: &mut Pool,
+        large: &Csr,
+    ) -> Csr {
+        self.group(cluster_of, clusters, wanted);
+        refill(&mut self.seen, clusters, 0);
+        let room = large.targets.len() / 2;
+        let mut offsets = roomy(clusters + 1);
+        offsets.push(0);
+        let (targets, weights) = (pool.ids(room), pool.weights(room));
+        Csr { offsets, targets, weights, sizes: roomy(clusters), bias: Vec::new() }
     }
 
     /// Appends the row of cluster `c`, whose members are grouped. `begin` counts positions over all

@@ -1,8 +1,8 @@
 //! Places a grid on a tree as nested boxes.
 //!
-//! Every group gets a box of tasks; boxes of a level are equal and divide those above. Which edges
-//! a choice of boxes cuts at which level is a product over dimensions, so all nested choices are
-//! compared by their exact cost without placing a single task.
+//! Every group gets a box of tasks. The boxes of a level are equal and divide those of the level above.
+//! The share of the edges that a choice of boxes cuts at a level is a product over dimensions. Therefore
+//! all nested choices are compared by their exact cost without placing a single task.
 
 use super::GridShape;
 use crate::mapping::engine::{Csr, TreePlaces};
@@ -16,11 +16,10 @@ pub(crate) fn place_on_tree(
 ) -> Option<Vec<u32>> {
     let sizes = group_sizes(places)?;
     let offsets = offsets(graph, shape)?;
-    let costs: Vec<i64> = level_costs(places);
     let boxes = if shape.dims.len() <= 4 {
-        best_boxes(shape, &offsets, &sizes, &costs)?
+        best_boxes(shape, &offsets, &sizes, &level_costs(places))?
     } else {
-        greedy_boxes(shape, &offsets, &sizes, &costs)?
+        greedy_boxes(shape, &offsets, &sizes)?
     };
     let mut answer = vec![0u32; graph.len()];
     for (v, position) in answer.iter_mut().enumerate() {
@@ -67,8 +66,8 @@ fn level_costs(places: &TreePlaces) -> Vec<i64> {
     costs
 }
 
-/// Weight of all edges by the offset between their ends; every offset non-negative in sum over its
-/// two directions, per dimension as an absolute step.
+/// The different offsets between the ends of edges, each as the number of steps in every dimension, and the
+/// weight of all edges with this offset. `None` if there are too many offsets for a stencil.
 fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
     const KINDS: usize = 512;
     let d = shape.dims.len();
@@ -105,12 +104,10 @@ fn inside(step: usize, length: usize, wrap: bool, width: usize) -> f64 {
         return 1.0;
     }
     let kept = (length / width) * width.saturating_sub(step);
-    let pairs = if wrap && 2 * step == length {
-        length / 2
-    } else if wrap {
-        length
-    } else {
-        length - step
+    let pairs = match wrap {
+        true if 2 * step == length => length / 2,
+        true => length,
+        false => length - step,
     };
     kept as f64 / pairs.max(1) as f64
 }
@@ -206,7 +203,6 @@ fn greedy_boxes(
     shape: &GridShape,
     offsets: &[(Vec<usize>, f64)],
     sizes: &[usize],
-    _costs: &[i64],
 ) -> Option<Vec<Vec<usize>>> {
     let mut chosen = vec![vec![1; shape.dims.len()]];
     let mut volume = 1;

@@ -20,11 +20,11 @@ pub(crate) struct GridShape {
     pub(crate) coordinates: Vec<Vec<u32>>,
 }
 
-/// More degrees than a stencil has.
+/// The largest number of different degrees that a stencil can have.
 const DISTINCT_DEGREES: usize = 8;
 
-/// Finds the grid in `graph`; if all edges together are none, tries the heavy ones, because a
-/// recorded stencil often carries light collective traffic across it.
+/// Finds the grid in `graph`. If all edges together form no grid, tries the heavy ones alone, because
+/// a recorded stencil often has light collective traffic between other tasks.
 pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
     if graph.len() < 4 {
         return None;
@@ -119,13 +119,12 @@ fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
             union.join(vx, arc(x as usize, v as u32)?);
             for (j, &y) in row.iter().enumerate().skip(i + 1) {
                 let vy = lists.offsets[v] + j as u32;
-                match corner(lists, v as u32, x as usize, y as usize) {
-                    Corner::None => union.join(vx, vy),
-                    Corner::One(z) => {
+                match corner(lists, v as u32, x as usize, y as usize)? {
+                    None => union.join(vx, vy),
+                    Some(z) => {
                         union.join(vx, arc(y as usize, z)?);
                         union.join(vy, arc(x as usize, z)?);
                     }
-                    Corner::Many => return None,
                 }
             }
         }
@@ -144,33 +143,22 @@ fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
     Some((dimension, number.len()))
 }
 
-enum Corner {
-    None,
-    One(u32),
-    Many,
-}
-
-/// The common neighbours of `x` and `y` other than `v`.
-fn corner(lists: &Lists, v: u32, x: usize, y: usize) -> Corner {
-    let (mut a, mut b) = (lists.of(x).iter().peekable(), lists.of(y).iter().peekable());
-    let mut found = Corner::None;
-    while let (Some(&&s), Some(&&t)) = (a.peek(), b.peek()) {
-        if s < t {
-            a.next();
-        } else if t < s {
-            b.next();
-        } else {
-            if s != v {
-                match found {
-                    Corner::None => found = Corner::One(s),
-                    _ => return Corner::Many,
-                }
-            }
-            a.next();
-            b.next();
+/// The common neighbour of `x` and `y` other than `v`, if there is one; `None` if there are several.
+fn corner(lists: &Lists, v: u32, x: usize, y: usize) -> Option<Option<u32>> {
+    let (mut a, mut b) = (lists.of(x), lists.of(y));
+    let mut found = None;
+    while let ([s, rest_of_a @ ..], [t, rest_of_b @ ..]) = (a, b) {
+        if s == t && *s != v && found.replace(*s).is_some() {
+            return None;
+        }
+        if s <= t {
+            a = rest_of_a;
+        }
+        if t <= s {
+            b = rest_of_b;
         }
     }
-    found
+    Some(found)
 }
 
 /// The layers across dimension `k`: their number, whether they close to a ring, and the layer of

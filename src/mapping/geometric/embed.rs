@@ -2,7 +2,7 @@
 //!
 //! A task dimension may run along one slot dimension of the same length, or in a snake through
 //! several whose lengths multiply to its own. A ring of four is a square, hence two dimensions of
-//! two; that is what lets an 8×8 mesh lie in a 4×4×4 torus without any longer step.
+//! two. Therefore an 8×8 mesh fits into a 4×4×4 torus without any longer step.
 
 use super::GridShape;
 use crate::topology::Grid;
@@ -12,8 +12,9 @@ use crate::topology::Grid;
 struct Axis {
     length: usize,
     wrap: bool,
-    /// Dimension of the machine, and which bit of a ring of four (0 = whole, 1 and 2 = halves).
+    /// Dimension of the machine.
     dimension: usize,
+    /// 0 for a whole dimension; 1 and 2 for the two halves of a ring of four.
     half: u8,
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
         }
     }
     axes.sort_by_key(|a| std::cmp::Reverse((a.length, a.wrap)));
-    // Long task dimensions first, rings before lines: they have the fewest choices.
+    // Rings before lines, and then long dimensions before short ones: they have the fewest choices.
     let mut order: Vec<usize> = (0..shape.dims.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse((shape.wrap[k], shape.dims[k])));
     let mut assignment = Assignment {

@@ -3,8 +3,8 @@
 use super::InitialBisection;
 use crate::mapping::engine::{Bisection, Csr, Rng};
 
-/// The first vertices up to the target; large graphs are numbered so that neighbours follow each
-/// other.
+/// Puts the first vertices up to the target on side 0. Large graphs are numbered so that neighbours
+/// follow each other.
 pub(crate) struct InOrder;
 
 impl InitialBisection for InOrder {

@@ -10,8 +10,8 @@ use super::engine::{Bisection, Csr, Rng};
 
 /// Makes a first bisection. [`InOrder`] is the template.
 pub(crate) trait InitialBisection {
-    /// Splits `graph` so that side 0 has about `target` tasks: no farther off than its largest vertex
-    /// is large.
+    /// Splits `graph` so that side 0 has about `target` tasks. The difference is at most the size of the
+    /// largest vertex.
     fn bisect(&mut self, graph: &Csr, target: i64, rng: &mut Rng) -> Bisection;
 }
 

@@ -1,12 +1,13 @@
 //! HierTopoMap: groups of tasks to nodes first, then tasks to the places inside.
 //!
 //! Wu, Xiong and Lan, "Hierarchical task mapping for parallel applications on supercomputers",
-//! Journal of Supercomputing 2015, section 3. Between nodes either recursive tree mapping (3.1.1),
-//! on the topology's own tree or on one joined from hop distances, or recursive bipartitioning by
-//! coordinates (3.1.2) for meshes and tori, contiguous allocations or not. The paper's bipartitioning
-//! ignores wrap-around links; the variant with `-wrap` turns each dimension so that its widest gap of
-//! unused coordinates lies at the border. Parts come out exactly full from the bisection, so the
-//! paper's correction of METIS' balance has nothing to do. Inside nodes: recursive tree mapping (3.2).
+//! Journal of Supercomputing 2015, section 3. There are two ways to map groups to nodes. Recursive tree
+//! mapping (3.1.1) uses the topology's own tree, or a tree joined from hop distances. Recursive
+//! bipartitioning by coordinates (3.1.2) is for meshes and tori, with contiguous allocations or
+//! others. The paper's bipartitioning ignores wrap-around links. The variant with `-wrap` turns each
+//! dimension so that its widest gap of unused coordinates lies at the border. The bisection here fills
+//! parts exactly, so the paper's correction of METIS' balance is left out. Inside nodes tasks are
+//! placed by recursive tree mapping (3.2).
 
 use super::filled_problem::{FilledProblem, partition};
 use super::quotient::Quotient;

@@ -2,12 +2,12 @@
 //!
 //! Agarwal, Sharma and Kalé, IPDPS 2006, sections 4.2 to 4.4. The estimate of a task's cost on a
 //! place counts placed partners at their distance and the others at the place's mean distance to
-//! all places (second order) or to the free ones (third order). Critical is a task whose mean
-//! estimate over the free places is far above its lowest.
+//! all places (second order) or to the free ones (third order). The most critical task is the one
+//! whose lowest estimate is farthest below the mean of its estimates over the free places.
 //!
 //! The paper keeps a table of n × n estimates. Rows of tasks without placed partners are multiples
-//! of one row, so only the others are stored here; the worst case stays n², which is why problems
-//! above a limit are refused.
+//! of one row, so only the others are stored here. The memory is still n² in the worst case. Therefore
+//! problems above a limit are refused.
 
 use super::filled_problem::FilledProblem;
 use super::infeasible;

@@ -1,11 +1,13 @@
 //! Simulated annealing of pair swaps (Kirkpatrick, Gelatt, Vecchi 1983) from a good start.
 //!
-//! A proposal takes a random task and a random partner of it, and swaps the task with whoever sits
-//! at a random place near the partner: only proposals that can bring a pair together.
+//! A proposal takes a random task and a random partner of it, and moves the task to a random place near
+//! the partner. A task on that place moves to the other's place. Thus every proposal can bring a pair
+//! together.
 
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
+use std::sync::LazyLock;
 
 /// One annealing run. The final state may be worse than the first.
 #[derive(Debug, Clone)]
@@ -20,8 +22,13 @@ pub(crate) struct Annealing {
     pub(crate) rng: Rng,
 }
 
-/// Entries of the table of −ln(u).
-const DRAWS: usize = 4096;
+/// Entries of [`DRAWS`].
+const ENTRIES: usize = 4096;
+
+/// −ln(u) for evenly spaced u. The crate's own logarithm and power are used here: the system's differ
+/// between machines by a last bit, and the same seed has to give the same mapping everywhere.
+static DRAWS: LazyLock<[f64; ENTRIES]> =
+    LazyLock::new(|| std::array::from_fn(|k| -libm::log((k as f64 + 0.5) / ENTRIES as f64)));
 
 impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
@@ -29,8 +36,9 @@ impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     }
 }
 
-/// Graph, distance and nearness are parameters of their own: behind `space` the compiler has to assume that
-/// each swap may change them, and reads their addresses again.
+/// Graph, distance and nearness are parameters of their own: behind `space` the compiler has to assume
+/// that each swap may change them, and reads their addresses again. For the same reason the state of the
+/// random numbers is a local copy.
 fn run<D: Distance, N: Near>(
     graph: &Csr,
     d: &D,
@@ -39,10 +47,11 @@ fn run<D: Distance, N: Near>(
     schedule: &mut Annealing,
     placement: &mut Placement,
 ) -> i128 {
-    let budget = space.budget;
-    let rng = &mut schedule.rng;
+    let (budget, pinned, draws) = (space.budget, space.pinned, &*DRAWS);
+    let rng = &mut schedule.rng.clone();
+    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
     let movable: Vec<u32> = (0..graph.len() as u32)
-        .filter(|&t| !space.is_pinned(t as usize) && graph.degree(t as usize) > 0)
+        .filter(|&t| !is_pinned(t) && graph.degree(t as usize) > 0)
         .collect();
     if movable.is_empty() {
         return 0;
@@ -56,7 +65,7 @@ fn run<D: Distance, N: Near>(
             return None;
         }
         let v = placement.task_at[q as usize];
-        (v == EMPTY || !space.is_pinned(v as usize)).then_some((u, q))
+        (v == EMPTY || !is_pinned(v)).then_some((u, q))
     };
     // The mean uphill step sets the scale of temperatures.
     let (mut uphill, mut count) = (0f64, 0u32);
@@ -73,9 +82,6 @@ fn run<D: Distance, N: Near>(
         return 0;
     }
     let unit = uphill / f64::from(count);
-    // The crate's own logarithm and power: the system's differ between machines by a last bit, and
-    // the same seed has to give the same mapping everywhere.
-    let draws: Vec<f64> = (0..DRAWS).map(|k| -libm::log((k as f64 + 0.5) / DRAWS as f64)).collect();
     const BLOCK: u64 = 1024;
     let blocks = (schedule.steps / BLOCK).max(1);
     let cooling = libm::pow(schedule.cold / schedule.hot, 1.0 / blocks as f64);
@@ -92,8 +98,7 @@ fn run<D: Distance, N: Near>(
         for _ in 0..BLOCK {
             let Some((u, q)) = propose(placement, rng) else { continue };
             let delta = placement.delta(graph, d, u, q);
-            if delta <= 0
-                || (delta as f64) < temperature * draws[rng.next_u64() as usize & (DRAWS - 1)]
+            if delta <= 0 || (delta as f64) < temperature * draws[rng.next_u64() as usize % ENTRIES]
             {
                 placement.swap(u, q);
                 block_change += delta;
@@ -102,5 +107,6 @@ fn run<D: Distance, N: Near>(
         change += i128::from(block_change);
         temperature *= cooling;
     }
+    schedule.rng = rng.clone();
     change
 }

@@ -1,4 +1,4 @@
-//! What improves a bisection.
+//! Refiners of bisections.
 
 use super::fm_limits::FmLimits;
 use crate::mapping::engine::{Bisection, Csr};
@@ -8,7 +8,7 @@ pub(crate) trait BisectionRefiner {
     /// Improves `b` in place and brings its sizes and its cut up to date with its sides; the result is
     /// never worse in (imbalance beyond what is allowed, cut).
     ///
-    /// `near_cut(v)` may say false for vertices that are surely not at the cut: they are only
+    /// `near_cut(v)` may be false for a vertex that is surely not at the cut. Such a vertex is only
     /// looked at when a neighbour moves.
     fn refine(
         &mut self,

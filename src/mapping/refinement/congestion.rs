@@ -18,9 +18,8 @@ pub(crate) struct Links<'a> {
     /// The slot of every place.
     slots: &'a [u32],
     pairs: Vec<(u32, u32, f64)>,
-    /// For every task, the pairs it belongs to: `incident[offsets[t]..offsets[t + 1]]`.
-    offsets: Vec<usize>,
-    incident: Vec<u32>,
+    /// For every task, the pairs that it belongs to.
+    incident: Vec<Vec<u32>>,
     /// 1 over the bandwidth of every link; 1 where messages are counted.
     inverse: Vec<f64>,
 }
@@ -38,30 +37,20 @@ impl<'a> Links<'a> {
             .filter(|&(i, j, t)| i != j && (t.bytes > 0 || !by_volume))
             .map(|(i, j, t)| (i, j, if by_volume { t.bytes as f64 } else { 1.0 }))
             .collect();
-        let mut offsets = vec![0usize; matrix.tasks() + 1];
-        for &(i, j, _) in &pairs {
-            offsets[i as usize + 1] += 1;
-            offsets[j as usize + 1] += 1;
-        }
-        for t in 0..matrix.tasks() {
-            offsets[t + 1] += offsets[t];
-        }
-        let mut cursor = offsets.clone();
-        let mut incident = vec![0u32; 2 * pairs.len()];
-        for (k, &(i, j, _)) in pairs.iter().enumerate() {
-            for t in [i, j] {
-                incident[cursor[t as usize]] = k as u32;
-                cursor[t as usize] += 1;
-            }
+        let mut incident = vec![Vec::new(); matrix.tasks()];
+        for (k, &(i, j, _)) in (0..).zip(&pairs) {
+            incident[i as usize].push(k);
+            incident[j as usize].push(k);
         }
         let inverse = (0..network.links())
             .map(|link| if by_volume { 1.0 / network.bandwidth(link) } else { 1.0 })
             .collect();
-        Links { network, slots, pairs, offsets, incident, inverse }
+        Links { network, slots, pairs, incident, inverse }
     }
 
-    fn of(&self, task: usize) -> &[u32] {
-        &self.incident[self.offsets[task]..self.offsets[task + 1]]
+    /// The slot of a place.
+    fn slot(&self, place: u32) -> usize {
+        self.slots[place as usize] as usize
     }
 }
 
@@ -85,8 +74,7 @@ impl State<'_, '_> {
     fn route(&mut self, from: u32, to: u32, weight: f64) {
         let (change, touched, links) = (&mut self.change, &mut self.touched, self.links);
         let (stamp, proposal) = (&mut self.stamp, self.proposal);
-        let (a, b) = (links.slots[from as usize] as usize, links.slots[to as usize] as usize);
-        links.network.route(a, b, &mut |link| {
+        links.network.route(links.slot(from), links.slot(to), &mut |link| {
             if std::mem::replace(&mut stamp[link], proposal) != proposal {
                 touched.push(link as u32);
             }
@@ -94,8 +82,8 @@ impl State<'_, '_> {
         });
     }
 
-    /// Collects what the links would carry more or less if task `u` and whoever is on `q` changed
-    /// places; the change of the objective.
+    /// Collects the changes of the links' loads for a swap: task `u` to place `q`, and a task on `q` to
+    /// the place of `u`. Returns the change of the objective.
     fn propose(&mut self, u: usize, q: u32) -> f64 {
         self.touched.clear();
         self.proposal = self.proposal.wrapping_add(1);
@@ -106,7 +94,7 @@ impl State<'_, '_> {
             if task == EMPTY as usize {
                 continue;
             }
-            for &k in links.of(task) {
+            for &k in &links.incident[task] {
                 let (i, j, weight) = links.pairs[k as usize];
                 if skip && (i == other || j == other) {
                     continue;
@@ -162,7 +150,7 @@ impl State<'_, '_> {
         hot.iter().for_each(|&l| is_hot[l as usize] = true);
         out.clear();
         let links = self.links;
-        let slot = |t: u32| links.slots[self.placement.place_of[t as usize] as usize] as usize;
+        let slot = |t: u32| links.slot(self.placement.place_of[t as usize]);
         for (k, &(i, j, _)) in links.pairs.iter().enumerate() {
             let mut passes = false;
             links.network.route(slot(i), slot(j), &mut |link| passes |= is_hot[link]);
@@ -183,7 +171,7 @@ const HOT: f64 = 0.005;
 /// Proposals between two looks at which pairs pass hot links.
 const ROUND: u64 = 512;
 
-/// The search: on which links, with whom in place, for how long.
+/// The search: its links, the tasks that stay, and its length.
 pub(crate) struct LinkSearch<'a, 'b> {
     pub(crate) links: &'b Links<'a>,
     /// By task: it keeps its place. Empty if all may move.
@@ -209,10 +197,9 @@ impl<'a> State<'a, '_> {
             unit: 1.0,
         };
         for &(i, j, weight) in &links.pairs {
-            let (a, b) = (place_of[i as usize], place_of[j as usize]);
-            let slot = |p: u32| links.slots[p as usize] as usize;
+            let slot = |t: u32| links.slot(place_of[t as usize]);
             let load = &mut state.load;
-            links.network.route(slot(a), slot(b), &mut |link| {
+            links.network.route(slot(i), slot(j), &mut |link| {
                 load[link] += weight * links.inverse[link];
             });
         }
@@ -266,15 +253,14 @@ impl LinkSearch<'_, '_> {
                     uphill += delta;
                     seen += 1;
                 }
-                let draw = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
                 let accept =
-                    delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, draw));
+                    delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, rng));
                 state.finish(u as usize, q, accept);
                 if accept && state.maxima.top() < best.0 * (1.0 - 1e-12) {
                     best = (state.maxima.top(), state.placement.place_of.clone());
                 }
             }
-            // The mean uphill step of the round sets the scale; falls to nothing.
+            // The mean uphill step of the round sets the scale. The temperature falls to zero.
             let left = 1.0 - (round + 1) as f64 / rounds as f64;
             temperature = HOT * left * left * uphill / f64::from(seen.max(1));
             // The unit follows the maximum, so that the power neither overflows nor goes blind.
@@ -284,9 +270,9 @@ impl LinkSearch<'_, '_> {
     }
 }
 
-/// True with probability e^−x, from a draw in 0..1.
-fn draw_below(x: f64, mut draw: impl FnMut() -> f64) -> bool {
-    x < 30.0 && draw() < libm::exp(-x)
+/// True with probability e^−x. Draws no number if that is next to 0.
+fn draw_below(x: f64, rng: &mut Rng) -> bool {
+    x < 30.0 && rng.unit() < libm::exp(-x)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) struct Fm {
     gain: Vec<i64>,
     state: Vec<u8>,
     moved: Vec<u32>,
-    /// Vertices at the cut, as far as they are known; the only ones whose gain is known.
+    /// The vertices that were found at the cut. A pass tries only these.
     boundary: Vec<u32>,
     small: FmSmall,
 }
@@ -70,7 +70,7 @@ impl Fm {
         (graph.len() <= fm_small::MOST).then(|| self.small.first(graph, limits, growings, rng))
     }
 
-    /// What the last run saw of every vertex, for [`Fm::was_near_cut`]; the buffer is handed over.
+    /// The state of every vertex after the last run, for [`Fm::was_near_cut`]. Leaves none behind.
     pub(crate) fn take_state(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.state)
     }

@@ -18,7 +18,8 @@ pub(crate) struct FmLimits {
 }
 
 impl FmLimits {
-    /// How far `b` is beyond what an answer may be.
+    /// How far the deviation of `b` from the target is beyond what an answer may have.
+    #[inline]
     pub(super) fn excess(&self, b: &Bisection) -> i64 {
         ((b.size[0] - self.target).abs() - self.allowed).max(0)
     }

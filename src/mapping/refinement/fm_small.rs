@@ -1,9 +1,9 @@
 //! FM on at most 64 vertices: sets are the bits of a word, and the best move is found by looking at
 //! all of them.
 //!
-//! Half of the work of a multilevel bisection of a whole tree is done on so few vertices, and there
-//! keeping a queue in order costs more than looking. The moves are those of [`super::Fm`], except
-//! that all gains are known from the start.
+//! Half of the work of a multilevel bisection of a whole tree is done on graphs that small. There a
+//! queue that is kept in order costs more than a look at all vertices. The moves are those of
+//! [`super::Fm`], except that all gains are known from the start.
 
 use super::bisection_refiner::BisectionRefiner;
 use super::fm_limits::FmLimits;
@@ -96,7 +96,7 @@ impl FmSmall {
     ) -> Bisection {
         let n = graph.len().min(MOST);
         let all = if n == MOST { u64::MAX } else { (1 << n) - 1 };
-        // Gains of moves from side 1 while all are there, and who is always worth a try.
+        // The gains while all vertices are on side 1, and the vertices that are always worth a try.
         let mut start = [0i64; MOST];
         let (mut cut, mut lone) = (0, 0u64);
         for (v, gain) in start.iter_mut().enumerate().take(n) {
@@ -146,7 +146,7 @@ impl FmSmall {
                 reached |= self.neighbours[v];
                 frontier = reached & self.side_1;
             }
-            // At the cut, or of no tie to either side.
+            // The vertices at the cut, besides those that are always worth a try.
             let inside = all & !self.side_1;
             let at_cut = (0..n).filter(|&v| {
                 let across = if inside >> v & 1 == 1 { self.side_1 } else { inside };
@@ -193,7 +193,8 @@ impl FmSmall {
         b.size[1 - from] += size;
         b.cut -= self.gain[v];
         self.gain[v] = -self.gain[v];
-        // Who shares the side that v left gains by following, the others by staying.
+        // A neighbour on the side that v left now gains more by following. The others gain less by
+        // leaving.
         let with = if from == 0 { !self.side_1 } else { self.side_1 };
         for (t, w) in graph.arcs(v) {
             let same = (with >> (t % MOST)) & 1;

@@ -1,4 +1,4 @@
-//! Which places are near a place: where local search looks for a better seat.
+//! Which places are near a place. Local search moves tasks to such places.
 
 use crate::mapping::engine::{Distance, Rng, TreePlaces, seeded};
 use crate::topology::Network;
@@ -11,19 +11,18 @@ pub(crate) trait Near {
     /// The nearest places, at most a few dozen.
     fn nearest(&self, p: u32) -> &[u32];
 
-    /// True if the places of one [`Near::nearest`] are as good as each other for anyone outside.
+    /// True if all places of one [`Near::nearest`] are at the same distance from any place outside.
     fn alike(&self) -> bool {
         false
     }
 }
 
-/// Groups of a tree: near is who shares a group.
+/// Groups of a tree: places are near each other if they share a group.
 pub(crate) struct TreeNear {
     order: Vec<u32>,
     /// For every level with a group larger than one place, deepest first: the group's range in
     /// `order`, by place.
     ranges: Vec<Vec<(u32, u32)>>,
-    window: u32,
 }
 
 impl TreeNear {
@@ -52,7 +51,7 @@ impl TreeNear {
         if ranges.is_empty() {
             ranges.push(vec![(0, n as u32); n]);
         }
-        TreeNear { order: places.order.clone(), ranges, window: Self::WINDOW }
+        TreeNear { order: places.order.clone(), ranges }
     }
 }
 
@@ -76,11 +75,11 @@ impl Near for TreeNear {
     fn nearest(&self, p: u32) -> &[u32] {
         let (lo, hi) = self.ranges[0][p as usize];
         let own = hi - lo;
-        if own <= self.window {
+        if own <= Self::WINDOW {
             return &self.order[lo as usize..hi as usize];
         }
-        let start = lo + (p % (own - self.window));
-        &self.order[start as usize..(start + self.window) as usize]
+        let start = lo + (p % (own - Self::WINDOW));
+        &self.order[start as usize..(start + Self::WINDOW) as usize]
     }
 }
 
@@ -108,11 +107,9 @@ impl ListNear {
         }
         ListNear { list, width }
     }
-}
 
-impl ListNear {
-    /// As [`ListNear::scan`] with a sample of `tries` places for each, nearby numbers among them: for
-    /// any number of places where there is no network to search.
+    /// As [`ListNear::scan`] with a sample of `tries` places for each, half of them with numbers close to
+    /// its own: for any number of places where there is no network to search.
     pub(crate) fn sample<D: Distance>(d: &D, places: usize, width: usize, tries: usize) -> Self {
         let width = width.min(places).max(1);
         let mut list = Vec::with_capacity(places * width);

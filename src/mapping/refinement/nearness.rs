@@ -1,4 +1,4 @@
-//! The best way to know which places are near, by the topology.
+//! Chooses by the topology how near places are found.
 
 use super::near::{ListNear, TreeNear};
 use crate::mapping::engine::{Lookup, Prepared, with_distance};
@@ -9,7 +9,7 @@ const WIDTH: usize = 8;
 /// Up to this many places, the nearest are found by looking at all pairs.
 const SCAN_LIMIT: usize = 2048;
 
-/// Runs `$body` with `$d` bound to the distance of a problem and `$near` to which places are near.
+/// Runs `$body` with `$d` bound to the distances of a problem and `$near` to its near places.
 macro_rules! with_near {
     ($prepared:expr, $d:ident, $near:ident => $body:expr) => {
         match ($crate::mapping::refinement::near_of($prepared), &$prepared.lookup) {
@@ -26,7 +26,7 @@ macro_rules! with_near {
 }
 pub(crate) use with_near;
 
-/// The ways to know which places are near.
+/// The ways to find near places.
 pub(crate) enum Nearness {
     Tree(TreeNear),
     List(ListNear),

@@ -1,4 +1,4 @@
-//! What improves a placement, step by step.
+//! Local searches, which improve a placement step by step.
 //!
 //! A local search reads a [`SearchSpace`] and changes a placement. [`super::LargestPair`] is
 //! the template for a new one; the tests below run over all of them.
@@ -7,8 +7,8 @@ use super::near::Near;
 use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Distance, Placement};
 
-/// What a local search works on: who talks to whom, how far places are apart, which places it may
-/// try, who has to stay, and how long it may take.
+/// The input of a local search: the traffic, the distances, the places near each place, the vertices
+/// that keep their places, and the time limit.
 pub(crate) struct SearchSpace<'a, D, N> {
     pub(crate) graph: &'a Csr,
     pub(crate) distance: &'a D,

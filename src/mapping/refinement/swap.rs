@@ -7,13 +7,14 @@
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
+use std::collections::VecDeque;
 
 /// Swaps until no candidate improves, or enough were looked at.
 pub(crate) struct SwapSearch {
     /// Changes of cost that may be computed.
     evaluations: u64,
-    /// By vertex: it is looked at from the start, and not only once its surroundings change. All are
-    /// where this is `None`.
+    /// By vertex: whether it is looked at from the start, or only once its surroundings change. `None`
+    /// stands for all vertices from the start.
     awake: Option<Vec<bool>>,
 }
 
@@ -37,8 +38,8 @@ impl<D: Distance, N: Near> Refiner<D, N> for SwapSearch {
     }
 }
 
-/// Graph and distance are parameters of their own: behind `space` the compiler has to assume that each swap
-/// may change them, and reads their addresses again.
+/// Graph and distance are parameters of their own: behind `space` the compiler has to assume that each
+/// swap may change them, and reads their addresses again.
 fn search<D: Distance, N: Near>(
     graph: &Csr,
     d: &D,
@@ -47,24 +48,23 @@ fn search<D: Distance, N: Near>(
     awake: Vec<bool>,
     mut evaluations: u64,
 ) -> i128 {
-    let near = space.near;
-    let n = graph.len();
+    let (near, pinned, budget) = (space.near, space.pinned, space.budget);
+    let is_pinned = |t: usize| pinned.get(t).copied().unwrap_or(false);
     let mut change = 0i128;
-    let mut queue: std::collections::VecDeque<u32> =
-        (0..n as u32).filter(|&t| awake[t as usize]).collect();
+    let mut queue: VecDeque<u32> = (0..graph.len() as u32).filter(|&t| awake[t as usize]).collect();
     let mut queued = awake;
     let mut since_check = 0u32;
     let mut tried: Vec<*const u32> = Vec::new();
     while let Some(u) = queue.pop_front() {
         let u = u as usize;
         queued[u] = false;
-        if space.is_pinned(u) {
+        if is_pinned(u) {
             continue;
         }
         since_check += 1;
         if since_check >= 256 {
             since_check = 0;
-            if space.budget.expired() {
+            if budget.expired() {
                 break;
             }
         }
@@ -85,11 +85,12 @@ fn search<D: Distance, N: Near>(
                     continue;
                 }
                 let v = placement.task_at[q as usize];
-                if v != EMPTY && space.is_pinned(v as usize) {
+                if v != EMPTY && is_pinned(v as usize) {
                     continue;
                 }
                 evaluations = evaluations.saturating_sub(1);
-                // Of two tasks that gain by a swap one gains by its own move; that one finds it.
+                // If two tasks gain by a swap, at least one gains by its own move. The search finds
+                // the swap from that task.
                 if placement.half_delta(graph, d, u, q) > 0 {
                     if near.alike() {
                         break;
