@@ -405,8 +405,8 @@ class Exits:
                               text=True, check=False)
         if done.returncode != 0 or f"its store refused the record: {blocked}" not in done.stdout:
             problems.append(f"recover --list ends with {done.returncode}: {done.stdout}{done.stderr}")
-        # The store that the record names still refuses it. Another store is set now, but does not get it: nothing
-        # is lost.
+        # The store that the record names still refuses it. Another store is set now, but the record does not
+        # go there, and it is not lost.
         other = os.path.join(directory, "other")
         for variables in ({"XDG_DATA_HOME": other}, {"RANKWEAVE_STORE": other}):
             environment = {k: v for k, v in os.environ.items() if k != "RANKWEAVE_STORE"} | variables
@@ -416,8 +416,8 @@ class Exits:
                 problems.append(f"recover with {variables} ends with {done.returncode}: {done.stderr}")
             if len(self.unstored(spill, blocked)) != 1:
                 problems.append(f"recover with {variables} leaves {self.left(spill)}")
-        # In a second store a directory has the name of the record. It cannot be read as a record, so the record of
-        # that store waits as well.
+        # In a second store a directory has the name of the record. It cannot be read as a record, so the
+        # record of that store waits as well.
         key = self.unstored(spill, blocked)[0]["key"] if self.unstored(spill, blocked) else "none"
         strange = os.path.join(directory, "strange")
         os.makedirs(os.path.join(strange, f"{key}.rkw"), exist_ok=True)
