@@ -2,12 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rankweave::store::spill::{About, Job, decode_parts, encode_parts, join, layout, read};
+use rankweave::store::spill::{About, JobDescription, decode_parts, encode_parts, join, layout, read};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = read(bytes);
     let _ = decode_parts(bytes);
-    let job = Job { id: 1, tasks: 5, model: "mpich".into(), ..Job::default() };
+    let job =
+        JobDescription { id: 1, tasks: 5, model: "mpich".into(), ..JobDescription::default() };
     let about = About { job, task: 2, process: 2, ..About::default() };
     let mut file = layout::header(&about.encode());
     file.resize(file.len().next_multiple_of(layout::ALIGN), 0);

@@ -37,13 +37,6 @@ const LARGEST: u64 = 32 << 30;
 /// What is said of a pipe, a device and the like.
 const NOT_REGULAR: &str = "this is not a regular file";
 
-/// What the header says, once it has been checked.
-pub(super) struct Header {
-    version: u64,
-    length: u64,
-    checksum: u32,
-}
-
 /// What version 3 adds: the program's identity and the history.
 type Tail = (String, Vec<Past>);
 
@@ -123,13 +116,12 @@ pub(super) fn open_sealed<'a>(
     newest: u32,
     what: &str,
 ) -> Result<(u64, &'a [u8])> {
-    let header = parse_header(bytes, magic, newest, what)?;
+    let (version, checksum) = parse_header(bytes, bytes.len() as u64, magic, newest, what)?;
     let body = &bytes[HEADER..];
-    check_length(&header, body.len() as u64, what)?;
-    if crc32fast::hash(body) != header.checksum {
+    if crc32fast::hash(body) != checksum {
         return Err(damaged(&format!("the checksum of the {what} does not match")));
     }
-    Ok((header.version, body))
+    Ok((version, body))
 }
 
 /// The record in the bytes of a file.
@@ -215,10 +207,7 @@ pub(super) fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
 pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     const FIRST: u64 = 16 << 10;
     let (bytes, length, _) = read_bytes(path, FIRST)?;
-    let header =
-        parse_header(&bytes, MAGIC, VERSION, "record").map_err(|e| e.at(path.display()))?;
-    check_length(&header, length.saturating_sub(HEADER as u64), "record")
-        .map_err(|e| e.at(path.display()))?;
+    parse_header(&bytes, length, MAGIC, VERSION, "record").map_err(|e| e.at(path.display()))?;
     let decoded =
         postcard::take_from_bytes::<Head>(&bytes[HEADER..]).map(|(head, _)| head).or_else(|_| {
             // A command line longer than the first block: take the whole file.
@@ -259,7 +248,15 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     Ok((bytes, length, file))
 }
 
-fn parse_header(bytes: &[u8], magic: [u8; 8], newest: u32, what: &str) -> Result<Header> {
+/// Version and checksum in the header of a file, of which these are the first bytes. Also checks the
+/// length of the whole file.
+fn parse_header(
+    bytes: &[u8],
+    length_of_file: u64,
+    magic: [u8; 8],
+    newest: u32,
+    what: &str,
+) -> Result<(u64, u32)> {
     if !bytes.starts_with(&magic[..bytes.len().min(magic.len())]) {
         return Err(Error::new(ErrorKind::Format, format!("this is not a rankweave {what}"))
             .advise("'rankweave import' for the files of other tools"));
@@ -279,29 +276,25 @@ fn parse_header(bytes: &[u8], magic: [u8; 8], newest: u32, what: &str) -> Result
     if version == 0 {
         return Err(damaged(&format!("the {what} has format version 0, which does not exist")));
     }
-    Ok(Header { version, length, checksum: checksum as u32 })
+    let there = length_of_file.saturating_sub(HEADER as u64);
+    if there < length {
+        return Err(damaged(&format!(
+            "the {what} is cut short: {there} of {length} bytes are there"
+        )));
+    }
+    if there > length {
+        return Err(damaged(&format!(
+            "the {what} is followed by {} bytes that do not belong to it",
+            there - length
+        )));
+    }
+    Ok((version, checksum as u32))
 }
 
 /// The little-endian number of `length` bytes at `start`.
 fn number(bytes: &[u8], start: usize, length: usize) -> Option<u64> {
     let field = bytes.get(start..start + length)?;
     Some(field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
-}
-
-fn check_length(header: &Header, there: u64, what: &str) -> Result<()> {
-    if there < header.length {
-        return Err(damaged(&format!(
-            "the {what} is cut short: {there} of {} bytes are there",
-            header.length
-        )));
-    }
-    if there > header.length {
-        return Err(damaged(&format!(
-            "the {what} is followed by {} bytes that do not belong to it",
-            there - header.length
-        )));
-    }
-    Ok(())
 }
 
 fn damaged(what: &str) -> Error {

@@ -121,7 +121,12 @@ pub fn encode_parts(parts: &[Part]) -> Result<Vec<u8>> {
 /// part that contradicts itself.
 pub fn decode_parts(bytes: &[u8]) -> Result<Vec<Part>> {
     let damaged = |what: &str| Err(Error::new(ErrorKind::Format, what.to_string()));
-    let (_, body) = open_sealed(bytes, MAGIC, VERSION, "file of parts")?;
+    // The advice of other errors is about records.
+    let (_, body) =
+        open_sealed(bytes, MAGIC, VERSION, "file of parts").map_err(|e| match e.kind() {
+            ErrorKind::NewerVersion => e,
+            kind => Error::new(kind, e.problem()),
+        })?;
     match postcard::take_from_bytes::<Vec<Part>>(body) {
         Ok((parts, [])) => match parts.iter().find_map(Part::inconsistency) {
             None => Ok(parts),
