@@ -34,6 +34,23 @@ impl<A: Abi> PendingDuplicate<A> {
     }
 }
 
+/// Gives a communicator the error handler of another one.
+///
+/// # Safety
+/// Both handles are valid communicators.
+pub unsafe fn copy_error_handler<A: Abi>(from: A::Comm, to: A::Comm) {
+    let mpi = pmpi::<A>();
+    let mut handler = A::errors_return();
+    // SAFETY: the caller passes valid communicators. MPI_Comm_get_errhandler gives a reference, which
+    // is freed; the communicators keep their own.
+    unsafe {
+        if mpi.comm_get_errhandler(from, &raw mut handler) == 0 {
+            let _ = mpi.comm_set_errhandler(to, handler);
+            let _ = mpi.errhandler_free(&raw mut handler);
+        }
+    }
+}
+
 /// A duplicate of a communicator; collective over it. `None` after an MPI error.
 pub fn duplicate<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     PendingDuplicate::<A>::begin(comm).end()

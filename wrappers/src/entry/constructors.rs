@@ -112,6 +112,26 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi>(
     }
 }
 
+/// Replaces the rank that MPI gave by the rank that a constructor of such a topology gave, if there
+/// was one and the call succeeded. Returns `code`.
+///
+/// # Safety
+/// `rank` is where the call that returned `code` puts the rank.
+unsafe fn remembered<A: Abi>(
+    code: c_int,
+    comm: A::Comm,
+    rank: *mut c_int,
+    read: impl Fn(usize) -> Option<DeclaredTopology>,
+) -> c_int {
+    if code == 0
+        && let Some(known) = guarded(|| create::remembered::<A>(comm, read))
+    {
+        // SAFETY: the call succeeded, so MPI put a rank there.
+        unsafe { *rank = known };
+    }
+    code
+}
+
 /// `MPI_Cart_map`: the rank that the constructor gave.
 pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
     comm: A::Comm,
@@ -123,14 +143,7 @@ pub unsafe extern "C-unwind" fn cart_map<A: Abi>(
     // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
         let code = next::mpi_cart_map::<A>(effective::<A>(comm), ndims, dims, periods, rank);
-        if code == 0
-            && let Some(known) = guarded(|| {
-                create::remembered::<A>(comm, |size| cartesian(ndims, dims, periods, size))
-            })
-        {
-            *rank = known;
-        }
-        code
+        remembered::<A>(code, comm, rank, |size| cartesian(ndims, dims, periods, size))
     }
 }
 
@@ -145,13 +158,7 @@ pub unsafe extern "C-unwind" fn graph_map<A: Abi>(
     // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
         let code = next::mpi_graph_map::<A>(effective::<A>(comm), nodes, ends, edges, rank);
-        if code == 0
-            && let Some(known) =
-                guarded(|| create::remembered::<A>(comm, |size| graph(nodes, ends, edges, size)))
-        {
-            *rank = known;
-        }
-        code
+        remembered::<A>(code, comm, rank, |size| graph(nodes, ends, edges, size))
     }
 }
 

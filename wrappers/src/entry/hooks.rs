@@ -1,6 +1,6 @@
 //! Registers what lower layers need of the entry points, before the first call passes through one.
 
-use crate::entry::{internal_calls, levels, slots, visible};
+use crate::entry::{internal_calls, levels, slots, visibility};
 use crate::job::hooks::{ENTRIES, Entries};
 use crate::job::start;
 use crate::record::counters::LATE_START;
@@ -13,8 +13,8 @@ pub fn register() {
     ENTRIES.set(Entries {
         set_level: levels::set_level,
         redirect: internal_calls::redirect,
-        excess: visible::excess,
-        overtaken: visible::overtaken,
-        complete: visible::complete,
+        excess: visibility::excess,
+        overtaken: visibility::overtaken,
+        complete: visibility::complete,
     });
 }

@@ -14,7 +14,7 @@
 //! communicate while the file is being opened are not recorded.
 
 use crate::entry::real_functions;
-use crate::entry::visible;
+use crate::entry::visibility;
 use crate::mpi::library;
 use crate::record::pause;
 use crate::sys::elf::{Object, Reference, for_each_object};
@@ -121,10 +121,10 @@ fn redirect_one(object: &Object) {
             let like_mpi = |r: &Reference| r.linkage && r.name.to_bytes().starts_with(b"MPI");
             let references: Vec<Reference> = object.references().filter(like_mpi).collect();
             let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
-            let entries = visible::c_entries(&names);
+            let entries = visibility::c_entries(&names);
             // Another tool before this library sees these calls as ever, and does not pass them on
             // by the same name.
-            let before = visible::taken_before(&names);
+            let before = visibility::taken_before(&names);
             for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
                 if let (Some(entry), false) = (entry, taken)
                     && let Some(function) = real_functions::real(entry)

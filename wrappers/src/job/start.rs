@@ -4,7 +4,7 @@
 //! 0 alone reads the store, decides, and tells the others. If some processes of the job do not have the
 //! library, the first step finds that out in bounded time, and the job goes on without the library.
 
-use crate::comm::handle::PendingDuplicate;
+use crate::comm::handle::{self, PendingDuplicate};
 use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
 use crate::comm::world;
@@ -287,8 +287,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     Some(())
 }
 
-/// Waits for everybody, and finds out what they have in common, and where they are if all say so
-/// unasked. `None`: the library has nothing to do.
+/// Waits for all processes and finds out what they have in common. Also returns their locations, if
+/// every process sent its own along with this step. `None`: the library has nothing to do.
 fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
     let &Everybody { comm, rank, size, sessions } = everybody;
     // Along with the first step, because every step costs a turn of all processes where these outnumber
@@ -298,7 +298,7 @@ fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Optio
         mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(comm, rank, size, mine));
     let agreed = Agreement::reach::<A>(comm, off, PATIENCE);
     let locations = agreed.as_ref().zip(locations).and_then(|(agreed, locations)| {
-        // Who came late may be alone.
+        // A process that came late may be alone.
         locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
     let Some(agreed) = agreed else {
@@ -316,7 +316,7 @@ fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Optio
     (!agreed.off).then(|| (processes, locations.filter(|_| !injection::asks_again())))
 }
 
-/// What rank 0 has everybody do first, along with its instructions.
+/// The first step of the search for an order, which rank 0 sends along with its instructions.
 fn first_step(
     instructions: &Instructions,
     leader: Option<&mut Leader>,
@@ -343,7 +343,7 @@ fn allow_new_ranks<A: Abi>(job: &PrivateComm<A>, instructions: &Instructions) {
     facts::set(facts, instructions.requested);
 }
 
-/// Has the counters kept in a file; on rank 0 with the order and the places. Collective.
+/// Makes the library keep its counters in a file. Rank 0 adds the order and the places. Collective.
 fn count_into_file<A: Abi>(
     job: &PrivateComm<A>,
     settings: &Settings,
@@ -366,7 +366,7 @@ fn has_parent<A: Abi>() -> bool {
     code == 0 && parent != A::comm_null()
 }
 
-/// Makes the reordered world, if there is one. All processes take the same way through this.
+/// Makes the reordered world, if there is a rank order. All processes take the same branches here.
 fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) -> bool {
     if instructions.process_of_task.len() != job.size {
         instructions.process_of_task.clear();
@@ -398,15 +398,10 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) 
         instructions.process_of_task.clear();
         return false;
     }
-    // SAFETY: our own communicator; the name is a C string; the world's error handler is freed as
-    // a reference only.
+    // SAFETY: the world and our own communicator are valid; the name is a C string.
     unsafe {
-        let mut handler = A::errors_return();
-        if pmpi::<A>().comm_get_errhandler(A::comm_world(), &raw mut handler) == 0 {
-            let _ = pmpi::<A>().comm_set_errhandler(comm, handler);
-            let _ = pmpi::<A>().errhandler_free(&raw mut handler);
-        }
-        let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
+        handle::copy_error_handler::<A>(A::comm_world(), comm);
+        let _ = mpi.comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
     }
     world::set_order(&instructions.process_of_task);
     world::replace::<A>(Some(comm));

@@ -28,7 +28,7 @@ pub struct Sentinels {
 }
 
 impl Sentinels {
-    /// Those of C; `None` if the MPI library does not tell.
+    /// The addresses in C; `None` if those of the MPI library are not known.
     pub fn of_c<A: Abi>() -> Option<Self> {
         let known = Sentinels {
             unweighted: [A::unweighted(), 0, 0, 0, 0, 0, 0],
@@ -55,7 +55,7 @@ impl Sentinels {
 }
 
 impl Form {
-    /// What this says about the graph: bit 0 weighted, bit 1 not.
+    /// The claim about the graph: bit 0 says weighted, bit 1 says unweighted.
     pub fn claim(self) -> u64 {
         match self {
             Form::Numbers | Form::Empty => 1,
@@ -69,7 +69,7 @@ impl Form {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Side {
     pub ranks: Vec<c_int>,
-    /// As many, if `form` says so.
+    /// One weight for each rank if `form` is [`Form::Numbers`], and empty otherwise.
     pub weights: Vec<c_int>,
     pub form: Form,
 }
@@ -91,7 +91,7 @@ fn in_range(ranks: &[c_int], size: usize) -> bool {
 }
 
 impl Side {
-    /// Reads the program's arrays; `None` if something looks wrong: MPI shall say what.
+    /// Reads the program's arrays. `None` if an argument looks wrong: MPI then reports the error.
     ///
     /// # Safety
     /// The pointers are null, sentinels, or arrays of `degree` elements.
@@ -163,7 +163,8 @@ impl Adjacency {
         self.sources.form.claim() | self.destinations.form.claim()
     }
 
-    /// Sends this one to the process that takes the vertex, and gets that of the own new vertex.
+    /// Sends these edges to the process that takes over the vertex, and receives the edges of the vertex
+    /// that this process takes over.
     pub fn moved<A: Abi>(&self, private: &PrivateComm<A>, order: &[u32]) -> Option<Adjacency> {
         let mine = private.rank as u32;
         let to = *order.get(private.rank)?;
@@ -173,7 +174,7 @@ impl Adjacency {
     }
 }
 
-/// Edges as some process gives them: any edge by any process.
+/// Edges that one process gives to MPI_Dist_graph_create. They need not be edges of its own vertex.
 #[derive(Debug, Clone)]
 pub struct Given {
     /// Source, destination, weight (1 where there are none).

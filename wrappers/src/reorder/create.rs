@@ -12,7 +12,7 @@ use rw::launch::DeclaredTopology;
 use rw::launch::constructor::Weights;
 use std::collections::VecDeque;
 
-/// What the constructor is to be called with.
+/// The communicator and the `reorder` argument that a constructor is called with.
 #[derive(Debug)]
 pub enum Step<A: Abi> {
     /// The program's own arguments.
@@ -96,7 +96,8 @@ type Answer = ((u64, u64), i32);
 static ANSWERS: Mutex<VecDeque<Answer>> = Mutex::new(VecDeque::new());
 const MOST_ANSWERS: usize = 64;
 
-/// All processes of the group keep the answer to the same question, or that ranks are as they were.
+/// Keeps the new rank as the answer to this question; without a new rank, forgets the earlier answer.
+/// All processes of the group do the same.
 fn remember(question: (u64, u64), rank: Option<i32>) {
     let mut answers = ANSWERS.lock();
     answers.retain(|answer| answer.0 != question);
@@ -120,42 +121,53 @@ pub fn remembered<A: Abi>(
     ANSWERS.lock().iter().find(|answer| answer.0 == question).map(|answer| answer.1)
 }
 
-/// For a distributed graph whose processes give their own edges; with the edges of the new vertex.
+/// Reads the edges that this process gives to a constructor of a distributed graph, and agrees on the
+/// call with the other processes; `kind` tells the constructors apart. Also returns the claims of all
+/// processes about the weights, as [`Form::claim`](super::adjacency::Form::claim). `None`: the call
+/// has to be made with the program's own arguments. Collective.
+fn agreed<A: Abi, T>(
+    comm: A::Comm,
+    kind: u64,
+    reorder: bool,
+    read: impl FnOnce(usize) -> Option<T>,
+    claim: impl FnOnce(&T) -> u64,
+) -> Option<(PrivateGroup<A>, T, u64)> {
+    let group = Group::<A>::of(comm)?;
+    let mine = if reorder { guarded(|| read(group.size)) } else { None };
+    let claims = group.agree(mine.as_ref().map(|_| kind), mine.as_ref().map_or(0, claim));
+    let (claims, mine) = claims.zip(mine)?;
+    // 3: weighted for some processes and unweighted for others, which MPI forbids.
+    let group = if claims == 3 { None } else { group.make_private() };
+    Some((group?, mine, claims))
+}
+
+/// Prepares MPI_Dist_graph_create_adjacent, where every process gives the edges of its own vertex.
+/// Also returns the edges of the vertex that this process gets, if the ranks change.
 pub fn adjacent<A: Abi>(
     comm: A::Comm,
     reorder: bool,
     read: impl FnOnce(usize) -> Option<Adjacency>,
 ) -> (Step<A>, Option<Adjacency>) {
-    let Some(group) = Group::<A>::of(comm) else { return (Step::Plain, None) };
-    let mine = if reorder { guarded(|| read(group.size)) } else { None };
-    let agreed = group.agree(mine.as_ref().map(|_| 3), mine.as_ref().map_or(0, Adjacency::claim));
-    let (Some(claims), Some(mine)) = (agreed, mine) else { return (Step::Plain, None) };
-    if claims == 3 {
-        // Weighted for some and not for others, which MPI forbids.
+    let Some((group, mine, claims)) = agreed(comm, 3, reorder, read, Adjacency::claim) else {
         return (Step::Plain, None);
-    }
-    let Some(group) = group.make_private() else { return (Step::Plain, None) };
+    };
     let (step, moved) = place(&group, &mine, claims, "MPI_Dist_graph_create_adjacent");
     group.free();
     (step, moved)
 }
 
-/// For a distributed graph whose edges any process may give; with the edges of the new vertex,
-/// unless the call has to be made as it is.
+/// Prepares MPI_Dist_graph_create, where any process may give any edge. Also returns the edges of the
+/// vertex that this process gets, unless the call has to be made with the program's own arguments.
 pub fn distributed<A: Abi>(
     comm: A::Comm,
     reorder: bool,
     read: impl FnOnce(usize) -> Option<Given>,
 ) -> (Step<A>, Option<Adjacency>) {
-    let Some(group) = Group::<A>::of(comm) else { return (Step::Plain, None) };
-    let given = if reorder { guarded(|| read(group.size)) } else { None };
-    let agreed =
-        group.agree(given.as_ref().map(|_| 4), given.as_ref().map_or(0, |g| g.form.claim()));
-    let (Some(claims), Some(given)) = (agreed, given) else { return (Step::Plain, None) };
-    if claims == 3 {
+    let Some((group, given, claims)) =
+        agreed(comm, 4, reorder, read, |given: &Given| given.form.claim())
+    else {
         return (Step::Plain, None);
-    }
-    let Some(group) = group.make_private() else { return (Step::Plain, None) };
+    };
     let mine = given.distributed(&group.private, claims == 1);
     let answer = match mine {
         _ if !group.unanimous(mine.is_some()) => (Step::Plain, None),
@@ -205,14 +217,14 @@ fn watch<A: Abi>(
     Box::new(Watch::new(group.hash(), what, view))
 }
 
-/// A communicator of the processes in this order, with the error handler of the program's; `None`
-/// on all alike.
+/// Makes a communicator of the processes in this order, with the error handler of the program's
+/// communicator. If it fails on one process, the answer is `None` on all processes.
 pub fn base<A: Abi>(group: &PrivateGroup<A>, order: &[u32]) -> Option<A::Comm> {
     let mine = group.private.rank as u32;
     let key = order.iter().position(|&p| p == mine).unwrap_or_default();
     let mut comm = A::comm_null();
     let mpi = pmpi::<A>();
-    // SAFETY: a communicator of ours, where errors are returned; everybody is here.
+    // SAFETY: a communicator of ours, where errors are returned; all its processes make this call.
     let code = unsafe { mpi.comm_split(group.private.comm, 0, key as libc::c_int, &raw mut comm) };
     let made = code == 0 && comm != A::comm_null();
     if !group.unanimous(made) {
@@ -221,13 +233,7 @@ pub fn base<A: Abi>(group: &PrivateGroup<A>, order: &[u32]) -> Option<A::Comm> {
         }
         return None;
     }
-    // SAFETY: valid communicators; what MPI_Comm_get_errhandler gives is a reference to be freed.
-    unsafe {
-        let mut handler = A::errors_return();
-        if mpi.comm_get_errhandler(group.comm(), &raw mut handler) == 0 {
-            let _ = mpi.comm_set_errhandler(comm, handler);
-            let _ = mpi.errhandler_free(&raw mut handler);
-        }
-    }
+    // SAFETY: both are valid communicators: the program's, and the one made above.
+    unsafe { crate::comm::handle::copy_error_handler::<A>(group.comm(), comm) };
     Some(comm)
 }

@@ -7,7 +7,7 @@
 //!
 //! - libmpi is mapped already (the program is linked with MPI): the functions that it lacks are hidden.
 //!   Weak references were bound before this runs. Those that were bound to hidden entries are set back
-//!   ([`references`](crate::entry::references)).
+//!   ([`weak_references`](crate::entry::weak_references)).
 //! - libmpi comes later by dlopen (Python): `rankweave run` says which C functions it will have
 //!   ([`Functions`]). Without that information, functions newer than MPI-3.1 are hidden, since every
 //!   MPI has those of MPI-3.1. If the library that comes has more, this library does not see those
@@ -18,7 +18,7 @@
 //! Limits: nothing is known of Fortran functions newer than MPI-3.1 before libmpi is mapped.
 
 use crate::entry::next::C_COUNT;
-use crate::entry::{names, real_functions, references, slots, timed};
+use crate::entry::{names, real_functions, slots, timed, weak_references};
 use crate::mpi::library;
 use crate::sys::elf::{
     Object, defined, definers, for_each_object, may_have_mpi, page, range_of, with_any,
@@ -48,7 +48,7 @@ extern "C" fn at_load() {
             }
             let real = real_functions::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
-            references::take_back(&hidden);
+            weak_references::take_back(&hidden);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
             table.hide(|entry| !has.get(&entry).copied().unwrap_or(names::in_mpi_3_1(entry)));
@@ -95,7 +95,8 @@ pub fn excess() -> Option<String> {
 pub fn overtaken() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
     let answer = ANSWER.get_or_init(|| {
-        let program = || references::program_profiles().then(|| "the program itself".to_string());
+        let program =
+            || weak_references::program_profiles().then(|| "the program itself".to_string());
         Symbols::own()?.overtaken().or_else(program)
     });
     answer.as_deref()
