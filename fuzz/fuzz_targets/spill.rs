@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rankweave::store::spill::{About, JobDescription, decode_parts, encode_parts, join, layout, read};
+use rankweave::store::spill::{
+    About, JobDescription, decode_parts, encode_parts, join, layout, read,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = read(bytes);

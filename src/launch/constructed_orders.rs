@@ -1,11 +1,12 @@
-//! The permutations that constructors of topologies gave in this launch, by what was asked.
+//! The permutations that constructors of topologies gave in this launch, by their question.
 //!
-//! What is measured is the traffic of tasks. A topology that is made again, in this launch or the next one,
-//! wants that of its vertices: of the tasks that had them when it was measured. Each permutation is kept by
-//! the process that found it; the newest go with its rows to rank 0, and into the record.
+//! Traffic is measured by task. If a topology is made again, in this launch or the next one, the traffic of
+//! its vertices is needed: that of the tasks that had the vertices during the measurement. The process that
+//! found a permutation keeps it. At the end the newest ones go to rank 0 with the rows of the process, and
+//! into the record.
 //!
-//! Limits: the newest [`MOST`] of a process; traffic of topologies of one question with different
-//! permutations is taken for that of the last.
+//! Limits: a process keeps its newest [`MOST`]. If one question got different permutations, all its traffic
+//! is taken for that of the last one.
 
 use crate::store::Constructed;
 

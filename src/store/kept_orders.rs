@@ -1,10 +1,11 @@
-//! Orders of earlier launches, kept so that the next launch of the same kind need not search again.
+//! Rank orders of earlier launches. They are kept so that the next launch of the same kind need not search
+//! again.
 //!
-//! An order answers one question: this matrix on these places with these options. Its signatures are
-//! part of the file's name and of the file, so that a changed matrix, another allocation or another
-//! option simply finds none. Files stand in the folder `orders` of the store, which listings of records
-//! do not look into; they can be removed at any time. All that is wrong with one (damaged, cut short,
-//! of a newer version, not readable) means that it is not there.
+//! A kept order answers one question: a matrix on certain places with certain options. The signatures of
+//! the question are in the name of the file and in the file, so that a launch with another matrix,
+//! other places or other options does not find it. The files are in the folder `orders` of the store,
+//! which listings of records do not read. They can be removed at any time. A file that is damaged, of a
+//! newer version or not readable counts as absent.
 //!
 //! Bounds: [`MOST_ORDERS`] files for each key, the newest; 4 bytes per task and about 200 each.
 
