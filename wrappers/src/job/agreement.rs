@@ -29,8 +29,8 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Asks everybody; `None` if not all answer within `patience`: then some do not have the
-    /// library, and waiting on would hang the job.
+    /// Asks all processes. `None` if not all answer within `patience`: then some processes do not have
+    /// the library, and waiting longer would hang the job.
     ///
     /// One nonblocking maximum over all processes. Of values that must agree the complement goes
     /// along: they do if the largest value and the largest complement belong together.

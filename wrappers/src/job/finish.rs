@@ -116,7 +116,8 @@ pub fn finish<A: Abi>() -> Option<()> {
     Some(())
 }
 
-/// Everybody who is to take part, in a communicator of the library; `None` if some do not come.
+/// A communicator of the library with all processes that take part in the end of the job; `None` if
+/// some of them do not come.
 fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
@@ -125,7 +126,7 @@ fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     if job.sessions
         && Agreement::reach::<A>(private.comm, false, PATIENCE_AT_END).is_none_or(|a| a.off)
     {
-        // The counters are in the spill files still.
+        // The counters are still in the spill files.
         if private.rank == 0 {
             message::line(
                 "not all processes finalised their sessions in time; nothing is stored; try: \

@@ -67,13 +67,14 @@ pub fn locate<A: Abi, T: Serialize + DeserializeOwned>(
     }
 }
 
-/// Brings everybody's location to rank 0, whose answer is not empty; collective. `None` after an MPI
-/// error.
+/// Gathers the locations of all processes on rank 0. Collective. The other ranks get an empty list, and
+/// `None` means an MPI error.
 fn gather<A: Abi>(comm: &PrivateComm<A>) -> Option<Locations> {
     Some(Locations::from_bytes(&comm.gather(Location::mine().to_bytes())?))
 }
 
-/// Finds the places, given who is on which node; collective. On rank 0 the places, elsewhere `None`.
+/// Finds the places, given which processes are on which node. Collective. Rank 0 gets the places, and
+/// the other ranks get `None`.
 ///
 /// One message from the first process of each node to rank 0. Only where processes are bound to
 /// different PUs, it asks the others of its node first.

@@ -115,7 +115,7 @@ impl Locations {
         locations
     }
 
-    /// Who is on which node.
+    /// Which processes are on which node.
     pub fn nodes(&self) -> Nodes {
         Nodes::new(&self.all)
     }
@@ -128,7 +128,7 @@ impl Locations {
     }
 }
 
-/// Who is on which node. Nodes are numbered by first appearance.
+/// Which processes are on which node. Nodes are numbered by first appearance.
 ///
 /// A node is a running kernel and the name it goes by. MPI_Comm_split_type would tell the same, in
 /// blocking steps: where an MPI library spins and processes outnumber processors it takes a hundred

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who does what.
+/// The ranks that take part in the shared search, and what each of them does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Ranks that search for nodes, rank 0 first.
@@ -223,7 +223,7 @@ pub fn lead<A: Abi>(
     let mut given = Vec::with_capacity(call.placers.len());
     let mut parts = network.parts(&best, topology, slots, call.seed);
     for &placer in &call.placers {
-        // Whatever happens here, they wait for something.
+        // The placers wait for a message, so each gets one (empty) even if this fails.
         let part = crate::sys::panic_barrier::guarded(|| parts.next());
         given.push(part.as_ref().map(Part::given).unwrap_or_default());
         if placer == 0 {

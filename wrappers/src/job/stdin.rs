@@ -34,7 +34,7 @@ const MOST_BYTES: usize = 1024;
 #[derive(Debug, Serialize, Deserialize)]
 struct Offer {
     node: u64,
-    /// Name of a socket of the node, and what who connects has to say first.
+    /// The name of a socket of the node. A process that connects has to send it first.
     secret: [u8; 16],
     port: u16,
     addresses: Vec<IpAddr>,
@@ -150,7 +150,7 @@ impl Waiting {
     fn connection(&self) -> Option<OwnedFd> {
         let listener = self.remote.as_ref()?;
         listener.set_nonblocking(true).ok()?;
-        // Who does not know the secret is not the one.
+        // A connection that does not send the secret is not from the process that is waited for.
         patiently(|| {
             let (mut stream, _) = listener.accept().ok()?;
             stream.set_nonblocking(false).ok()?;
@@ -263,7 +263,7 @@ fn expect(stream: &mut impl Read, secret: &[u8; 16]) -> Option<()> {
     (said == *secret).then_some(())
 }
 
-/// Tries until there is something, for a few seconds.
+/// Repeats an attempt until it succeeds, for a few seconds.
 fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     loop {
