@@ -26,10 +26,25 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Entries by the bits of their handles; `None` while nothing is recorded.
-type Table = Option<HashMap<u64, Arc<Communicator>>>;
+/// The communicators in use.
+#[derive(Debug, Default)]
+struct Table {
+    /// Entries by the bits of their handles.
+    entries: HashMap<u64, Arc<Communicator>>,
+    /// The bits of the handle of each entry, by the number of the entry.
+    handles: HashMap<u64, u64>,
+}
 
-static TABLE: RwLock<Table> = RwLock::new(None);
+impl Table {
+    fn remove(&mut self, bits: u64) -> Option<Arc<Communicator>> {
+        let entry = self.entries.remove(&bits)?;
+        self.handles.remove(&entry.number);
+        Some(entry)
+    }
+}
+
+/// `None` while nothing is recorded.
+static TABLE: RwLock<Option<Table>> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 /// Counts that move from communicators into the rows of the matrix.
 pub static MOVES: Moves = Moves::new();
@@ -42,7 +57,7 @@ pub fn start<A: Abi>() {
     });
     if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
-        *TABLE.write() = Some(HashMap::new());
+        *TABLE.write() = Some(Table::default());
     }
 }
 
@@ -58,9 +73,7 @@ unsafe extern "C" fn deleted<A: Abi>(
 
 /// Drops the entry with this number, after folding in what was recorded on it.
 fn forget<A: Abi>(number: u64) {
-    let bits = TABLE.read().as_ref().and_then(|table| {
-        table.iter().find(|(_, entry)| entry.number == number).map(|(&bits, _)| bits)
-    });
+    let bits = TABLE.read().as_ref().and_then(|table| table.handles.get(&number).copied());
     if let Some(bits) = bits {
         forget_handle::<A>(bits);
     }
@@ -70,49 +83,56 @@ fn forget<A: Abi>(number: u64) {
 /// is called.
 fn forget_handle<A: Abi>(bits: u64) {
     let moving = MOVES.begin();
-    let entry = TABLE.write().as_mut().and_then(|table| table.remove(&bits));
+    let entry = TABLE.write().as_mut().and_then(|table| table.remove(bits));
     let Some(communicator) = entry else { return };
     counters::for_each_thread(|thread| drop_caches(thread, bits));
     counters::for_each_block(|block| expansion::fold::<A>(block, &communicator));
     drop(moving);
 }
 
-/// Handles that are being freed right now: their attribute callbacks may use them, but nothing is
-/// kept about them any more.
-static LEAVING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+/// The communicators that are being freed right now, each as the address of the state of the thread
+/// that frees it and the bits of its handle.
+///
+/// The program's attribute callbacks run in that thread and may still use the communicator, but nothing
+/// is kept about it any more. Another thread that uses the same bits means another communicator: MPI may
+/// give the handle to it before the call that frees the first has returned.
+static LEAVING: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
 
 /// A communicator on its way out, from before it is freed until the call has returned.
 #[derive(Debug)]
-pub struct Leaving(u64);
+pub struct Leaving((usize, u64));
+
+/// The calling thread and a handle, as in [`LEAVING`].
+fn here(bits: u64) -> (usize, u64) {
+    (std::ptr::from_ref(thread::current()) as usize, bits)
+}
 
 impl Leaving {
     /// Folds in what was recorded on `comm` and keeps it from being recorded on again.
     pub fn start<A: Abi>(comm: A::Comm) -> Self {
         let bits = comm.bits();
         if comm != A::comm_world() {
-            LEAVING.lock().push(bits);
+            LEAVING.lock().push(here(bits));
             guarded(|| {
                 forget_handle::<A>(bits);
                 Some(())
             });
         }
-        Leaving(bits)
+        Leaving(here(bits))
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
         let mut leaving = LEAVING.lock();
-        if let Some(at) = leaving.iter().position(|&bits| bits == self.0) {
+        if let Some(at) = leaving.iter().position(|&one| one == self.0) {
             leaving.swap_remove(at);
         }
     }
 }
 
 fn drop_caches(thread: &Thread, bits: u64) {
-    if thread.comm.load(Ordering::Relaxed) == bits {
-        thread.forget_communicator();
-    }
+    thread::clear(&thread.comm, bits);
 }
 
 /// A reduction operation is being freed: the next one of this handle may not commute.
@@ -125,7 +145,7 @@ pub fn forget_reductions() {
 /// Forgets everything that threads have cached: recording stops or the world changes.
 pub fn drop_all_caches() {
     counters::for_each_thread(|thread| {
-        thread.forget_communicator();
+        thread.comm.store(thread::GONE, Ordering::Relaxed);
         datatypes::drop_all(thread);
         thread.win.store(0, Ordering::Relaxed);
     });
@@ -136,7 +156,7 @@ pub fn drop_all_caches() {
 /// To be called where no other thread frees communicators: at the end of the job.
 pub fn for_each(mut visit: impl FnMut(&Communicator)) {
     let entries: Vec<Arc<Communicator>> =
-        TABLE.read().iter().flat_map(HashMap::values).cloned().collect();
+        TABLE.read().iter().flat_map(|table| table.entries.values()).cloned().collect();
     for entry in entries {
         visit(&entry);
     }
@@ -145,7 +165,7 @@ pub fn for_each(mut visit: impl FnMut(&Communicator)) {
 /// The same at any time: none of them is freed meanwhile. `visit` must not call MPI.
 pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
     let table = TABLE.read();
-    for entry in table.iter().flat_map(HashMap::values) {
+    for entry in table.iter().flat_map(|table| table.entries.values()) {
         visit(entry);
     }
 }
@@ -153,7 +173,7 @@ pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
 /// Whether neighbourhood collectives were recorded on a communicator. No call to MPI.
 pub fn has_neighbours(bits: u64) -> bool {
     let table = TABLE.read();
-    table.as_ref().and_then(|table| table.get(&bits)).is_some_and(|entry| entry.has_neighbours())
+    table.as_ref().and_then(|t| t.entries.get(&bits)).is_some_and(|entry| entry.has_neighbours())
 }
 
 /// Makes `comm`, an argument of the call that this thread makes right now, the thread's current
@@ -205,7 +225,7 @@ fn address(entry: &Arc<Communicator>) -> NonNull<Communicator> {
 }
 
 fn find<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
-    let known = TABLE.read().as_ref()?.get(&comm.bits()).map(address);
+    let known = TABLE.read().as_ref()?.entries.get(&comm.bits()).map(address);
     known.or_else(|| add::<A>(comm))
 }
 
@@ -213,7 +233,7 @@ fn find<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
 #[cold]
 #[inline(never)]
 fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
-    if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&comm.bits()) {
+    if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&here(comm.bits())) {
         return None;
     }
     let made = Arc::new(Communicator::of::<A>(comm)?);
@@ -221,11 +241,12 @@ fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
     let found = {
         let mut table = TABLE.write();
         let table = table.as_mut()?;
-        if let Some(other) = table.get(&comm.bits()) {
+        if let Some(other) = table.entries.get(&comm.bits()) {
             // Another thread was faster.
             return Some(address(other));
         }
-        address(table.entry(comm.bits()).or_insert(made))
+        table.handles.insert(number, comm.bits());
+        address(table.entries.entry(comm.bits()).or_insert(made))
     };
     // The world lives until the end; everything else tells when it goes. MPI is not called with the
     // table locked: it may call back.
@@ -234,6 +255,10 @@ fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
         // SAFETY: keyval and communicator are valid; the value is a number, never dereferenced.
         let code = unsafe { pmpi::<A>().comm_set_attr(effective, keyval, number as *mut c_void) };
         if code != 0 {
+            // Nothing would tell when it is freed. The entry stays in memory, because another thread
+            // may be using it.
+            let entry = TABLE.read().as_ref().and_then(|t| t.entries.get(&comm.bits()).cloned());
+            std::mem::forget(entry);
             forget::<A>(number);
             return None;
         }

@@ -10,12 +10,13 @@ use crate::record::counters;
 use crate::record::thread::{self, DATATYPES, Thread};
 use libc::{c_int, c_void};
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 /// Derived types that have our attribute.
-static MARKED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+static MARKED: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
@@ -72,20 +73,17 @@ fn drop_from(thread: &Thread, bits: u64) {
     if thread.collective_type.load(Ordering::Relaxed) == bits {
         thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
-    if thread.datatype.load(Ordering::Relaxed) == bits {
-        thread.forget_datatype();
-    }
-    let slots = thread.datatypes.iter().map(|(known, _)| known);
-    for known in slots.filter(|known| known.load(Ordering::Relaxed) == bits) {
-        known.store(0, Ordering::Relaxed);
+    thread::clear(&thread.datatype, bits);
+    for (known, _) in &thread.datatypes {
+        thread::clear(known, bits);
     }
 }
 
 /// Makes a thread forget all datatypes.
 pub fn drop_all(thread: &Thread) {
-    thread.forget_datatype();
+    thread.datatype.store(thread::GONE, Ordering::Relaxed);
     for (known, _) in &thread.datatypes {
-        known.store(0, Ordering::Relaxed);
+        known.store(thread::GONE, Ordering::Relaxed);
     }
 }
 

@@ -16,6 +16,7 @@ use libc::{c_int, c_void};
 use parking_lot::RwLock;
 use rw::matrix::Kind;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -47,9 +48,7 @@ unsafe extern "C" fn deleted<A: Abi>(
     let entry = WINDOWS.write().as_mut().and_then(|windows| windows.remove(&bits));
     if let Some(entry) = entry {
         counters::for_each_thread(|thread| {
-            if thread.win.load(Ordering::Relaxed) == bits {
-                thread.win.store(0, Ordering::Relaxed);
-            }
+            thread::clear(&thread.win, bits);
         });
         // No thread has its address any more.
         drop(entry);
@@ -81,19 +80,28 @@ fn address(entry: &Window) -> NonNull<Window> {
     NonNull::from(entry)
 }
 
-/// Makes the entry of a window.
+/// Makes the entry of a window. Of several threads that meet it at the same time one makes the entry, and
+/// that one sets the attribute: setting it again would call the delete callback, which drops the entry.
 #[cold]
 fn add<A: Abi>(win: A::Win) -> Option<NonNull<Window>> {
     let window = Window::of::<A>(win)?;
+    let found = {
+        let mut windows = WINDOWS.write();
+        match windows.as_mut()?.entry(win.bits()) {
+            Entry::Occupied(other) => return Some(address(other.get())),
+            Entry::Vacant(place) => address(place.insert(Box::new(window))),
+        }
+    };
     let keyval = KEYVAL.load(Ordering::Acquire);
     // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
     if unsafe { pmpi::<A>().win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
-        return None; // nobody would tell when it is freed
+        // Nothing would tell when it is freed. The entry stays in memory, because another thread may be
+        // using it.
+        std::mem::forget(WINDOWS.write().as_mut().and_then(|windows| windows.remove(&win.bits())));
+        counters::for_each_thread(|thread| thread::clear(&thread.win, win.bits()));
+        return None;
     }
-    let mut windows = WINDOWS.write();
-    // Another thread may have been faster.
-    let entry = windows.as_mut()?.entry(win.bits()).or_insert_with(|| Box::new(window));
-    Some(address(entry))
+    Some(found)
 }
 
 fn target<A: Abi>(win: A::Win, rank: c_int) -> Option<u32> {

@@ -27,6 +27,17 @@ global_asm!(
     ".previous",
 );
 
+/// A key of a cache that matches no handle: another thread has cleared the cache.
+pub const GONE: u64 = u64::MAX;
+
+/// Clears a cache of any thread if its key is `bits`.
+///
+/// Only the key changes. The thread that owns the cache may be filling it with something else at the
+/// same time: the fields behind the key are its own to write.
+pub fn clear(key: &AtomicU64, bits: u64) {
+    let _ = key.compare_exchange(bits, GONE, Ordering::Relaxed, Ordering::Relaxed);
+}
+
 /// State of one thread; all zero in a new thread, which means: nothing cached.
 ///
 /// Fields are atomics because another thread may clear a cache when a communicator or datatype is
@@ -75,19 +86,13 @@ pub struct Thread {
 const _: () = assert!(size_of::<Thread>() <= SIZE);
 
 impl Thread {
-    /// Back to no communicator. A program may pass a handle of zero bits, which then matches: it has no
+    /// Back to no communicator; for the thread itself, see [`clear`]. A program may pass a handle of zero bits, which then matches: it has no
     /// ranks, and is passed on as it is.
     pub fn forget_communicator(&self) {
         self.comm.store(0, Ordering::Relaxed);
         self.size.store(0, Ordering::Relaxed);
         self.effective.store(0, Ordering::Relaxed);
         self.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
-    }
-
-    /// Back to no datatype, as [`Self::forget_communicator`].
-    pub fn forget_datatype(&self) {
-        self.datatype.store(0, Ordering::Relaxed);
-        self.datatype_size.store(0, Ordering::Relaxed);
     }
 }
 

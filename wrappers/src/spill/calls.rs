@@ -26,8 +26,10 @@ const AT_ONCE: usize = 15;
 /// The calls that one thread counted.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Address of the entry of each key.
-    entries: HashMap<CollectiveKey, usize>,
+    /// Address of the entry of each key, by communicator.
+    entries: HashMap<u64, HashMap<CollectiveKey, usize>>,
+    /// Number of keys of all communicators.
+    keys: usize,
     /// Addresses of entries that are not in use.
     free: Vec<usize>,
 }
@@ -41,7 +43,7 @@ fn counter(entry: usize) -> &'static AtomicU64 {
 impl Calls {
     /// The counter of a key, if it has one.
     pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
-        self.entries.get(key).map(|&entry| counter(entry))
+        self.entries.get(&key.communicator)?.get(key).map(|&entry| counter(entry))
     }
 
     /// The counter of a key, made if needed; `entry` is what stands for the key in the file. `None`
@@ -50,7 +52,7 @@ impl Calls {
         if let Some(known) = self.get(&key) {
             return Some(known);
         }
-        if self.entries.len() >= MOST_KEYS {
+        if self.keys >= MOST_KEYS {
             return None;
         }
         if self.free.is_empty() {
@@ -70,28 +72,26 @@ impl Calls {
             );
             (*(address as *const AtomicU64)).store(entry.communicator, Ordering::Release);
         }
-        self.entries.insert(key, address);
+        self.entries.entry(key.communicator).or_default().insert(key, address);
+        self.keys += 1;
         Some(counter(address))
     }
 
     /// The calls on a communicator.
     pub fn of(&self, communicator: u64) -> Vec<(CollectiveKey, u64)> {
-        let mine = self.entries.iter().filter(|(key, _)| key.communicator == communicator);
+        let mine = self.entries.get(&communicator).into_iter().flatten();
         mine.map(|(key, &entry)| (*key, counter(entry).load(Ordering::Relaxed))).collect()
     }
 
     /// Forgets the calls on a communicator.
     pub fn forget(&mut self, communicator: u64) {
-        let free = &mut self.free;
-        self.entries.retain(|key, &mut address| {
-            if key.communicator != communicator {
-                return true;
-            }
+        let Some(entries) = self.entries.remove(&communicator) else { return };
+        self.keys -= entries.len();
+        for address in entries.into_values() {
             // SAFETY: the number of an entry.
             unsafe { (*(address as *const AtomicU64)).store(0, Ordering::Release) };
-            free.push(address);
-            false
-        });
+            self.free.push(address);
+        }
     }
 }
 

@@ -1,0 +1,73 @@
+"""Tests exact totals while threads make, use and free MPI objects at random, with races made wide.
+
+The program computes its totals by itself. A second preloaded library sleeps inside the calls that make and
+free objects, so that another thread gets a handle while the call that frees it has not returned. Each run
+has a seed of its own, which a failure names.
+"""
+
+import os
+import shlex
+import shutil
+
+from driver import stacks
+from recording import expected
+
+NP = 2
+# (threads, rounds, kinds of objects)
+MIXES = ((4, 200, "ccctro"), (4, 30, "w"), (8, 60, "cctr"), (3, 60, "tof"))
+# For each mix; the complete test makes as many in all as CONTRIBUTING.md tells.
+RUNS, RUNS_FULL = 2, 34
+TIMEOUT = 120
+# The C library fills memory that is freed: what uses it afterwards does not get away with it.
+FREED = {"MALLOC_PERTURB_": "165"}
+
+
+def told(text, word):
+    """The totals that the program printed: (from, to) -> [bytes, messages]."""
+    matrix = {}
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == [word]:
+            expected.add(matrix, int(words[1]), int(words[2]), int(words[3]), int(words[4]))
+    return matrix
+
+
+def run(tool, results, stack, work, full):
+    for name in ("churn.c", "libdelay.c"):
+        problem = stack.build(name)
+        if problem:
+            results.add(f"{stack.name} compiles {name}", [problem])
+            return
+    for threads, rounds, kinds in MIXES:
+        for seed in range(1, (RUNS_FULL if full else RUNS) + 1):
+            one(tool, results, stack, work, (threads, rounds, seed, kinds))
+
+
+def one(tool, results, stack, work, arguments):
+    words = [str(argument) for argument in arguments]
+    label = f"{stack.name} churn {' '.join(words)}"
+    directory = os.path.join(work, label.replace(" ", "-"))
+    store = os.path.join(directory, "store")
+    os.makedirs(directory)
+    preload = f"{tool.library}:{stack.program('libdelay.c')}"
+    command = stack.launch(NP, {"LD_PRELOAD": preload, "RANKWEAVE_MODE": "record",
+                                "RANKWEAVE_STORE": store, **FREED},
+                           [stack.program("churn.c"), *words])
+    outcome = stacks.execute(command, stack.environment(), TIMEOUT, cwd=directory)
+    outcome.command = shlex.join(command)
+    problems = []
+    path = tool.stored(store)
+    if outcome.code != 0 or path is None or "FAIL" in outcome.out:
+        plain = stacks.execute(stack.launch(NP, {"LD_PRELOAD": stack.program("libdelay.c")},
+                                            [stack.program("churn.c"), *words]),
+                               stack.environment(), TIMEOUT, cwd=directory)
+        if plain.code != 0 or "FAIL" in plain.out:
+            results.skip(label, f"fails without the library: {plain.out[:100]} {plain.err[:100]}")
+            return
+        problems.append(f"exit code {outcome.code}: {outcome.out[:200]} {outcome.err[:300]}")
+    else:
+        for word, kind in (("sent", "p2p"), ("put", "onesided")):
+            text = expected.difference(tool.matrix(path, kind), told(outcome.out, word))
+            problems += [f"{kind}: {text}"] if text else []
+    shutil.rmtree(directory, ignore_errors=True)
+    results.add(label, problems, outcome)
