@@ -61,6 +61,7 @@ def cases():
     found.append(Case("cart.c", 1, stable=False))
     found.append(Case("graph.c", 0))
     found.append(Case("graph.c", 1, stable=False))
+    found.append(Case("weight_forms.c", stable=False, light=True))
     for kind in ["bcast", "reduce", "allreduce", "allgather", "alltoall", "alltoallv", "gather",
                  "scatter", "gatherv", "scatterv", "allgatherv", "scan", "reduce_scatter_block"]:
         found.append(Case("coll.c", kind, light=True, kind="all",

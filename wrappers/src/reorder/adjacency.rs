@@ -183,6 +183,12 @@ pub struct Given {
 }
 
 impl Given {
+    /// The claim about the graph, as [`Form::claim`]. A null pointer is not MPI_UNWEIGHTED: MPI takes the
+    /// graph for weighted.
+    pub fn claim(&self) -> u64 {
+        if self.form == Form::Null { Form::Empty.claim() } else { self.form.claim() }
+    }
+
     /// Reads the arguments of MPI_Dist_graph_create; `None` if something looks wrong.
     ///
     /// # Safety
@@ -314,7 +320,7 @@ mod tests {
             let null = std::ptr::null();
             Given::read(0, null, null, null, null, &C, 4).unwrap()
         };
-        assert_eq!((none.edges.len(), none.form.claim()), (0, 0));
+        assert_eq!((none.edges.len(), none.claim()), (0, 1));
         // SAFETY: arrays of the lengths that the counts say; the source is no rank.
         assert!(unsafe {
             let (s, d, t) = (sources.as_ptr(), degrees.as_ptr(), to.as_ptr());

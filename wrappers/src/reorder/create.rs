@@ -163,9 +163,7 @@ pub fn distributed<A: Abi>(
     reorder: bool,
     read: impl FnOnce(usize) -> Option<Given>,
 ) -> (Step<A>, Option<Adjacency>) {
-    let Some((group, given, claims)) =
-        agreed(comm, 4, reorder, read, |given: &Given| given.form.claim())
-    else {
+    let Some((group, given, claims)) = agreed(comm, 4, reorder, read, Given::claim) else {
         return (Step::Plain, None);
     };
     let mine = given.distributed(&group.private, claims == 1);
