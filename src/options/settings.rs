@@ -65,7 +65,7 @@ impl Default for Settings {
             times: Times::Sampled,
             spill: Spill::Auto,
             flush: None,
-            flush_signal: Some(libc::SIGUSR1),
+            flush_signal: None,
             allow: Names::default(),
             deny: Names::default(),
         }

@@ -249,11 +249,12 @@ pub static TABLE: &[Opt] = &[
         name: "flush-signal",
         env: "RANKWEAVE_FLUSH_SIGNAL",
         value: "SIGNAL",
-        default: "USR1",
+        default: "off",
         choices: &["USR1", "USR2", "off"],
         help: "Signal to any rank that puts the matrix so far into the store",
-        long: "For the tasks on the node of that rank; a job on several nodes needs one on each. \
-               A program that handles the signal itself keeps it. off leaves signals alone.",
+        long: "It stores the rows of the tasks on the node of that rank; a job on several nodes needs one \
+               signal on each. A program that handles the signal itself keeps it. With off, a signal does \
+               what it does without rankweave: USR1 ends a program that has no handler.",
         apply: |s, v| {
             let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
             parse::choice(v, &["USR1", "USR2", "off"]).map(|i| s.flush_signal = signals[i])

@@ -154,7 +154,7 @@ class Exits:
             return
         os.makedirs(self.work, exist_ok=True)
         for test in (self.finalize, self.every_end, self.killed_from_outside, self.lost_task,
-                     self.stale_files, self.flushes, self.handlers, self.switched_off,
+                     self.stale_files, self.flushes, self.handlers, self.signal_without_handler, self.switched_off,
                      self.full_disk, self.refused):
             test()
         # MPI libraries leave their own shared memory behind when a program is killed.
@@ -298,11 +298,12 @@ class Exits:
 
     def flushes(self):
         """SIGUSR1 to a rank, and regular flushes, store the matrix while the program runs."""
-        for name, more in (("flush on a signal", {}), ("regular flush", {"flush": "500ms"})):
+        for name, more in (("flush on a signal", {"flush_signal": "USR1"}),
+                           ("regular flush", {"flush": "500ms"})):
             directory, store, spill = self.place(name.replace(" ", "-"))
             process = self.start(directory, "hang", self.variables(store, spill, **more))
             files = sorted(glob.glob(os.path.join(spill, "*.spill")))
-            if files and not more:
+            if files and "flush_signal" in more:
                 os.kill(int(files[-1].rsplit("-", 1)[1].split(".")[0]), signal.SIGUSR1)
             for _ in range(100):
                 # A regular flush may come before everything was sent; the next one corrects it.
@@ -330,9 +331,19 @@ class Exits:
             _, store, spill = self.place(f"handler-{when}")
             arguments = ["usr1", os.path.join(self.work, f"ready-{when}"), when]
             plain = self.launch(arguments, {})
-            outcome = self.launch(arguments, self.variables(store, spill))
+            outcome = self.launch(arguments, self.variables(store, spill, flush_signal="USR1"))
             self.add(f"own handler set {when} MPI_Init",
                      self.compare(plain, outcome, "usr1") + self.differences(store), outcome)
+
+    def signal_without_handler(self):
+        """SIGUSR1 ends a program without a handler, unless flushes by that signal were asked for."""
+        _, store, spill = self.place("no-handler")
+        plain = self.launch(["usr1_default"], {})
+        outcome = self.launch(["usr1_default"], self.variables(store, spill))
+        problems = [] if outcome.code == plain.code else [
+            f"exit code {outcome.code}, without the library {plain.code}"]
+        self.settle(spill)
+        self.add("SIGUSR1 without a handler", problems, outcome)
 
     def switched_off(self):
         _, store, spill = self.place("off")

@@ -5,7 +5,7 @@
  * sigterm, sigkill, segv, last_sigkill (the last task only, the others wait), exec (another program
  * takes the place), fork (a child exits, then finalize), fork_sigkill (a child exits, then SIGKILL),
  * hang (waits to be killed), usr1 (a handler of the program's own, set before MPI_Init when argv[3] is
- * "before"; then finalize), fill (argv[3] is a file on the same file system as the spill files: it is
+ * "before"; then finalize), usr1_default (the same signal without a handler), fill (argv[3] is a file on the same file system as the spill files: it is
  * filled up before most of the traffic; then exit), wait (two seconds of rest, then finalize)
  */
 #include "check.h"
@@ -132,6 +132,8 @@ int main(int argc, char **argv)
     if (!strcmp(how, "hang") || !strcmp(how, "mpi_abort") || !strcmp(how, "last_sigkill"))
         for (int i = 0; i < 60; i++)
             sleep(1);
+    if (!strcmp(how, "usr1_default"))
+        raise(SIGUSR1);
     if (!strcmp(how, "usr1")) {
         if (!before)
             signal(SIGUSR1, handler);

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn rankweave_version(major: *mut c_int, minor: *mut c_int)
     OK
 }
 
-/// Has the matrix so far put into the store, as `kill -USR1` does; returns before it is there. Each
+/// Has the matrix so far put into the store, as a signal does (`--flush-signal`); returns before it is there. Each
 /// call is for the node of the caller. 0, or 1 if nothing is recorded or there is no spill file.
 #[unsafe(no_mangle)]
 pub extern "C" fn rankweave_flush() -> c_int {
