@@ -1,9 +1,10 @@
-//! What every other folder may use: errors, hashes, random numbers, numberings, permutations, and
+//! What every other folder may use: errors, files, hashes, random numbers, numberings, permutations, and
 //! enumerations with names.
 //!
 //! Nothing here knows of matrices, topologies or MPI.
 
 pub mod error;
+pub mod file;
 pub mod hash;
 pub(crate) mod named_enum;
 pub mod numbering;

@@ -6,11 +6,13 @@
 
 use super::UserTopology;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::decide::{self, Decision};
 use crate::matrix::CommMatrix;
 use crate::options::Settings;
 use crate::store::{KeptOrder, Placement, Signature, Store};
 use crate::topology::{self, Topology};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -158,6 +160,9 @@ fn signature_of_found(placement: &Placement) -> u64 {
         .value()
 }
 
+/// The largest file of a topology whose content is part of its signature.
+const LARGEST: u64 = 4 << 30;
+
 /// Signature of a topology that the user gave: what it is called, the files it comes from, and, should
 /// it come from elsewhere too, some of its distances.
 fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usize]) -> u64 {
@@ -168,7 +173,7 @@ fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usi
         .words(slots.iter().map(|&slot| slot as u64));
     let rest = specification.split_once(':').map_or("", |(_, rest)| rest);
     for part in rest.split(['@', ',', ';']).chain([rest]) {
-        if let Ok(content) = std::fs::read(part) {
+        if let Ok(content) = file::read(Path::new(part), LARGEST) {
             signature = signature.bytes(&content);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::parse;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -62,6 +63,9 @@ impl Collectives {
     }
 }
 
+/// The largest list of slots that is read: some millions of processes.
+const LONGEST_LIST: u64 = 64 << 20;
+
 /// The slot of each process, as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slots {
@@ -77,8 +81,11 @@ impl Slots {
         match self {
             Slots::List(list) => Ok(list.clone()),
             Slots::File(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|e| Error::io("cannot read the list of slots", path, &e))?;
+                let failed =
+                    |e: std::io::Error| Error::io("cannot read the list of slots", path, &e);
+                let bytes = file::read_given(path, LONGEST_LIST, |_| true).map_err(failed)?;
+                let text = String::from_utf8(bytes)
+                    .map_err(|_| failed(std::io::Error::other("it is not text")))?;
                 let plain: Vec<&str> =
                     text.lines().map(|l| l.split('#').next().unwrap_or("")).collect();
                 parse::number_list(&plain.join("\n")).map_err(|e| e.at(path.display()))

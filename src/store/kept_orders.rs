@@ -11,7 +11,7 @@
 
 use super::Store;
 use super::directory::is_stale;
-use super::record_format::{open_sealed, read_small, seal};
+use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::is_permutation;
 use serde::{Deserialize, Serialize};
@@ -86,12 +86,9 @@ impl Store {
     /// `None`.
     pub fn order(&self, key: &str, question: &KeptOrder, limit: u64) -> Result<Option<KeptOrder>> {
         let path = self.order_path(key, question);
-        let bytes = match fs::metadata(&path) {
+        let bytes = match read_sealed(&path, MAGIC, LARGEST) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Ok(meta) if meta.len() > LARGEST => {
-                return Err(damaged("is too large").at(path.display()));
-            }
-            _ => read_small(&path).map_err(|e| Error::io("cannot read the order", &path, &e))?,
+            other => other.map_err(|e| Error::io("cannot read the order", &path, &e))?,
         };
         let order = decode(&bytes).map_err(|e| e.at(path.display()))?;
         let cut = order.cut_after.is_some_and(|after| after < limit);
@@ -107,7 +104,7 @@ impl Store {
         let folder = self.orders();
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of orders", &folder, &e))?;
-        if let Ok(bytes) = read_small(&path)
+        if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST)
             && let Err(error) = decode(&bytes)
             && error.kind() == ErrorKind::NewerVersion
         {

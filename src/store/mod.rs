@@ -33,7 +33,7 @@ pub use kept_orders::{KeptOrder, MOST_ORDERS};
 pub use mode::LaunchMode;
 pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
-pub use record_format::{MAGIC, VERSION, decode, encode, read_file};
+pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};
 pub use refused_records::{Held, RefusedRecords, in_order};
 pub use signature::Signature;
 pub use verdict::{Finding, Verdict};

@@ -20,10 +20,10 @@
 use super::Record;
 use super::history::{InMpi, Past, joined};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// First bytes of every record file.
@@ -34,8 +34,6 @@ pub const VERSION: u32 = 5;
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
 const LARGEST: u64 = 32 << 30;
-/// What is said of a pipe, a device and the like.
-const NOT_REGULAR: &str = "this is not a regular file";
 
 /// What version 3 adds: the program's identity and the history.
 type Tail = (String, Vec<Past>);
@@ -171,6 +169,12 @@ fn decode_body(version: u64, body: &[u8]) -> postcard::Result<(Record, &[u8])> {
     Ok((record, rest))
 }
 
+/// Whether a file begins like a record.
+pub fn is_record(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    file::open(path).and_then(|(mut file, _)| file.read_exact(&mut start)).is_ok() && start == MAGIC
+}
+
 /// Reads and decodes a record file; errors name it.
 pub fn read_file(path: &Path) -> Result<Record> {
     read_open(path).map(|(record, _)| record)
@@ -183,29 +187,28 @@ pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
     Ok((record, file))
 }
 
-/// Opens a file for reading; does not wait for the other end of a pipe.
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-    File::options().read(true).custom_flags(flags).open(path)
-}
-
-/// The bytes of a small file of a store.
+/// The bytes of a sealed file of at most `most` bytes whose header says how many there are. Of a file that
+/// begins otherwise only the first bytes.
 ///
-/// Errors: it cannot be read, or is not a regular file.
-pub(super) fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    let file = open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other(NOT_REGULAR));
-    }
+/// Errors: it cannot be read, is not a regular file, or is longer than it says or may be.
+pub(super) fn read_sealed(path: &Path, magic: [u8; 8], most: u64) -> std::io::Result<Vec<u8>> {
+    let (file, length) = file::open(path)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    (&file).take(HEADER as u64).read_to_end(&mut bytes)?;
+    if !bytes.starts_with(&magic) {
+        return Ok(bytes);
+    }
+    let said = number(&bytes, 12, 8).unwrap_or(0).saturating_add(HEADER as u64);
+    if length > said || length > most {
+        return Err(std::io::Error::other("the file is longer than it says or may be"));
+    }
+    file.take(length.saturating_sub(HEADER as u64)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Reads what stands in front of the matrix, and checks the length of the file but not its
 /// checksum. Also gives the length.
 pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
-    const FIRST: u64 = 16 << 10;
     let (bytes, length, _) = read_bytes(path, FIRST)?;
     parse_header(&bytes, length, MAGIC, VERSION, "record").map_err(|e| e.at(path.display()))?;
     let decoded =
@@ -220,32 +223,55 @@ pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     }
 }
 
-/// The first `limit` bytes of a file, its whole length, and the open file.
+/// Bytes that hold the head of a record, unless its command line is very long.
+const FIRST: u64 = 16 << 10;
+
+/// The first bytes of a record, up to `limit`, its whole length, and the open file. Of a file whose first
+/// bytes show that it is no sound record, no more than these are read.
 fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     let failed = |e: std::io::Error| {
         let error = Error::io("cannot read the record", path, &e);
         match e.kind() {
             std::io::ErrorKind::PermissionDenied => error.advise("the permissions of the file"),
+            // Not a regular file: the sentence says it all.
+            std::io::ErrorKind::InvalidInput => {
+                Error::new(ErrorKind::Io, e.to_string()).at(path.display())
+            }
+            std::io::ErrorKind::IsADirectory => {
+                Error::new(ErrorKind::Io, "this is a directory, not a record")
+                    .at(path.display())
+                    .advise("the name of a file in it, or --store with the directory")
+            }
             _ => error,
         }
     };
-    let file = open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if meta.is_dir() {
-        return Err(Error::new(ErrorKind::Io, "this is a directory, not a record")
-            .at(path.display())
-            .advise("the name of a file in it, or --store with the directory"));
-    }
-    if !meta.is_file() {
-        return Err(Error::new(ErrorKind::Io, NOT_REGULAR).at(path.display()));
-    }
-    if meta.len() > LARGEST {
-        return Err(damaged("the file is larger than any record").at(path.display()));
-    }
+    let (file, length) = file::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
-    (&file).take(limit.min(LARGEST)).read_to_end(&mut bytes).map_err(failed)?;
-    let length = meta.len().max(bytes.len() as u64);
+    (&file).take(limit.min(FIRST)).read_to_end(&mut bytes).map_err(failed)?;
+    if limit > FIRST && length > FIRST {
+        check_first(&bytes, length).map_err(|e| e.at(path.display()))?;
+        (&file).take(limit.min(length) - FIRST).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    let length = length.max(bytes.len() as u64);
     Ok((bytes, length, file))
+}
+
+/// Whether a file of `length` bytes can be a sound record by its first bytes: it has the length that its
+/// header says, and no more than a matrix of its tasks can need.
+fn check_first(bytes: &[u8], length: u64) -> Result<()> {
+    /// The most bytes that one pair of tasks needs, in all kinds of traffic.
+    const PAIR: u64 = 128;
+    /// Room for everything beside the matrix.
+    const REST: u64 = 64 << 20;
+    parse_header(bytes, length, MAGIC, VERSION, "record")?;
+    let head = bytes.get(HEADER..).and_then(|body| postcard::take_from_bytes::<Head>(body).ok());
+    let most = head.map_or(LARGEST, |(head, _)| {
+        head.offsets.saturating_mul(head.offsets).saturating_mul(PAIR).saturating_add(REST)
+    });
+    if length > most.min(LARGEST) {
+        return Err(damaged("the file is larger than a record of its tasks can be"));
+    }
+    Ok(())
 }
 
 /// Version and checksum in the header of a file, of which these are the first bytes. Also checks the

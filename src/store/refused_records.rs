@@ -8,8 +8,9 @@
 
 use super::directory::{Entry, Store};
 use super::record::Record;
-use super::record_format::{encode, read_open, read_small};
+use super::record_format::{encode, read_open};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,6 +22,8 @@ use std::time::SystemTime;
 const PART_OF_FREE: u64 = 256;
 /// The file that names the store, in each store's directory: the bytes of its path.
 const STORE: &str = "store";
+/// The most bytes in the name of a store.
+const LONGEST_NAME: u64 = 64 << 10;
 
 /// The place for such records in a directory.
 #[derive(Debug, Clone)]
@@ -176,7 +179,7 @@ impl RefusedRecords {
         let store = Store::open(folder);
         if store.list().is_ok_and(|entries| entries.is_empty()) {
             let path = folder.join(STORE);
-            let named = read_small(&path);
+            let named = file::read(&path, LONGEST_NAME);
             let _ = fs::remove_file(&path);
             // A launch may keep a record at this moment, which needs the name.
             if fs::remove_dir(folder).is_err()
@@ -218,7 +221,7 @@ impl Held {
             .at(path.display())
             .advise("--store with the directory where it is to go")
         };
-        let bytes = read_small(&path).map_err(|e| unknown(&e.to_string()))?;
+        let bytes = file::read(&path, LONGEST_NAME).map_err(|e| unknown(&e.to_string()))?;
         let named = PathBuf::from(OsString::from_vec(bytes));
         let belongs = self.folder().file_name().is_some_and(|name| *name == *name_of(&named));
         match belongs && named.is_absolute() {
@@ -299,7 +302,7 @@ fn put(record: &Record, store: &Path, folder: &Path) -> Result<PathBuf> {
 fn name(folder: &Path, store: &Path) -> Result<()> {
     let path = folder.join(STORE);
     let bytes = store.as_os_str().as_bytes();
-    if read_small(&path).is_ok_and(|there| there == bytes) {
+    if file::read(&path, LONGEST_NAME).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
     Store::open(folder).write(&path, bytes, false, &|| false).map(|_| ())

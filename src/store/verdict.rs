@@ -7,7 +7,7 @@
 //! each number of tasks that was checked, the newest last.
 
 use super::Store;
-use super::record_format::{open_sealed, read_small, seal};
+use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -75,15 +75,12 @@ impl Store {
     /// none. Errors: the file cannot be read, is damaged, or of a newer version.
     pub fn verdicts(&self, program: &str) -> Result<Vec<Verdict>> {
         let path = self.verdict_path(program);
-        let bytes = match std::fs::metadata(&path) {
+        let bytes = match read_sealed(&path, MAGIC, LARGEST) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Ok(meta) if meta.len() > LARGEST => {
-                return Err(Error::new(ErrorKind::Format, "the file is larger than any verdict")
-                    .at(path.display())
-                    .advise("removing it and 'rankweave check' again"));
-            }
-            _ => read_small(&path)
-                .map_err(|e| Error::io("cannot read the verdict of the check", &path, &e))?,
+            other => other.map_err(|e| {
+                Error::io("cannot read the verdict of the check", &path, &e)
+                    .advise("removing it and 'rankweave check' again")
+            })?,
         };
         let read = || -> Result<Vec<Verdict>> {
             let (_, body) = open_sealed(&bytes, MAGIC, VERSION, "verdict")?;

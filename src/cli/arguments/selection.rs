@@ -1,6 +1,7 @@
 //! The record that a command works on: one of the store, or a matrix file of any known format.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
 use crate::store::{self, Launch, LaunchMode, Record, Store, Verdict};
@@ -83,6 +84,9 @@ pub(in crate::cli) fn record(
 /// A file as a record, whatever its format.
 pub(in crate::cli) fn matrix_file(path: &Path) -> Result<Record> {
     let name = path.display().to_string();
+    if path.as_os_str() != "-" && store::is_record(path) {
+        return store::read_file(path);
+    }
     let bytes = read(path)?;
     if bytes.starts_with(&store::MAGIC) {
         return store::decode(&bytes).map_err(|e| e.at(name));
@@ -110,12 +114,16 @@ pub(in crate::cli) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> 
     }
 }
 
+/// The largest file of another tool that is read.
+const LARGEST: u64 = 32 << 30;
+
 /// Reads a file, or standard input for `-`.
 pub(in crate::cli) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let result = match path.as_os_str() == "-" {
         true => std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map(|_| ()),
-        false => std::fs::read(path).map(|content| bytes = content),
+        false => file::read_given(path, LARGEST, |start| !start.starts_with(&store::MAGIC))
+            .map(|content| bytes = content),
     };
     match result {
         Ok(()) => Ok(bytes),

@@ -3,11 +3,11 @@
 //! Only headers and the dynamic section are read, whatever the size of the file. Limits: the tables
 //! of symbols are found through section headers, so a file stripped of those has none here.
 
+use crate::base::file;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, ReadCache, ReadRef};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ impl Image {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Image, NotElf> {
         let unreadable = |e: std::io::Error| NotElf::Unreadable(e.to_string());
-        let mut file = File::open(path).map_err(unreadable)?;
+        let (mut file, _) = file::open(path).map_err(unreadable)?;
         let mut start = [0u8; 256];
         let mut length = 0;
         while length < start.len() {

@@ -6,6 +6,7 @@
 
 use super::image::Image;
 use super::search::Search;
+use crate::base::file;
 use crate::cli::launcher::Launcher;
 use crate::options::Family;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +121,7 @@ fn description(path: &Path) -> (Option<&'static str>, Option<String>) {
         (b"MPICH Version:", "MPICH"),
         (b"Open MPI v", "Open MPI"),
     ];
-    let Ok(bytes) = std::fs::read(path) else { return (None, None) };
+    let Ok(bytes) = file::read(path, 1 << 30) else { return (None, None) };
     let mut found = [false; MARKS.len()];
     let mut counts: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
     for text in bytes.split(|&b| b == 0).filter(|t| (3..400).contains(&t.len())) {

@@ -6,6 +6,7 @@
 
 use super::image::{Image, NotElf};
 use super::launch_line::Part;
+use crate::base::file;
 use crate::cli::launcher::in_path;
 use std::path::{Path, PathBuf};
 
@@ -248,7 +249,7 @@ impl Started {
         };
         let path = PathBuf::from(&word);
         let mut bytes = Vec::new();
-        let read = std::fs::File::open(&path).and_then(|file| {
+        let read = file::open(&path).and_then(|(file, _)| {
             std::io::Read::read_to_end(&mut std::io::Read::take(file, LONGEST_SCRIPT), &mut bytes)
         });
         self.program = match read {

@@ -5,7 +5,9 @@
 //! same program. So the parameter is set for a readable file without a `-x`, and left alone otherwise:
 //! such programs then run without the library. Open MPI 5 obeys both.
 
+use crate::base::file;
 use crate::cli::launcher::in_path;
+use std::path::Path;
 
 /// The parameter of Open MPI as a variable: `NAME=VALUE;NAME=VALUE`.
 const LIST: &str = "OMPI_MCA_mca_base_env_list";
@@ -19,7 +21,7 @@ pub(super) fn variable(
     environment: impl Fn(&str) -> Option<String>,
 ) -> Option<(String, String)> {
     let file = named(command, start)?;
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = String::from_utf8(file::read(Path::new(&file), 1 << 20).ok()?).ok()?;
     let sets = |word: &str| word == "-x" || word.contains("base_env_list");
     let options = command[start..].iter().map(String::as_str);
     let is_taken = environment(LIST).is_some()

@@ -13,6 +13,8 @@ use std::time::Duration;
 /// A file without a header that is at least this old was left by a process that was killed while it
 /// made the file.
 const ABANDONED: Duration = Duration::from_secs(60);
+/// The largest spill file that is read.
+const LARGEST: u64 = 1 << 30;
 
 /// Whether the process that made a file is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,10 +119,14 @@ fn state_of(file: &File) -> State {
     }
 }
 
-fn read_file(mut file: &File) -> Result<Part> {
+fn read_file(file: &File) -> Result<Part> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot read the spill file: {e}")))?;
+    let failed =
+        |e: std::io::Error| Error::new(ErrorKind::Io, format!("cannot read the spill file: {e}"));
+    if file.metadata().map_err(failed)?.len() > LARGEST {
+        return Err(Error::new(ErrorKind::Format, "the file is larger than a spill file can be"));
+    }
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
     read(&bytes)
 }
 

@@ -8,6 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
+/// The largest file of parts that is read.
+const LARGEST: u64 = 4 << 30;
 
 /// The directory of parts in a store.
 #[derive(Debug, Clone)]
@@ -63,12 +65,16 @@ impl Waiting {
     /// cannot be trusted.
     pub fn load(&self, path: &Path, user: u32) -> Result<Vec<Part>> {
         let failed = |e: std::io::Error| Error::io("cannot read parts of a job", path, &e);
-        let Some((mut file, _)) = open_own(path, user).map_err(failed)? else {
+        let Some((file, meta)) = open_own(path, user).map_err(failed)? else {
             let what = "these parts of a job belong to another user, and are not used";
             return Err(Error::new(ErrorKind::Format, what).at(path.display()));
         };
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
+        if meta.len() > LARGEST {
+            let what = "the file is larger than the parts of a job can be";
+            return Err(Error::new(ErrorKind::Format, what).at(path.display()));
+        }
+        file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 

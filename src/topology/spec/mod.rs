@@ -15,6 +15,7 @@ mod slurm_yaml;
 pub use hostlist::expand as expand_hostlist;
 
 use super::{DistanceMatrix, Topology};
+use crate::base::file;
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -129,12 +130,15 @@ fn in_line(line: usize, what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Format, what).at(format!("line {line}"))
 }
 
+/// The largest topology file that is read: distances between 16384 slots, with room to spare.
+const LARGEST: u64 = 4 << 30;
+
 /// The text of a topology file.
 fn read_text(path: &str) -> Result<String> {
     if path.is_empty() {
         return Err(usage("the name of the file is missing"));
     }
-    let bytes = std::fs::read(path)
+    let bytes = file::read_given(Path::new(path), LARGEST, |_| true)
         .map_err(|e| Error::io("cannot read the topology", Path::new(path), &e))?;
     String::from_utf8(bytes).map_err(|_| {
         Error::new(ErrorKind::Format, "the topology file is not text").at(path.to_string())
