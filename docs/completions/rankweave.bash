@@ -198,7 +198,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -270,6 +270,10 @@ _rankweave() {
                     ;;
                 --deny)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --constructors)
+                    COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
                     ;;
                 --verbose)
@@ -636,7 +640,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --verbose --dry-run --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -708,6 +712,10 @@ _rankweave() {
                     ;;
                 --deny)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --constructors)
+                    COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
                     ;;
                 --verbose)

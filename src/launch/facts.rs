@@ -50,6 +50,8 @@ pub struct Facts {
     pub seed: u64,
     /// What the user said of this program.
     pub listed: UserList,
+    /// The user leaves the ranks of topologies to their constructors (`--constructors`).
+    pub constructors: bool,
     /// The file of another tool that takes calls before this library.
     pub overtaken_by: Option<String>,
     /// What the processes have in common.
@@ -105,6 +107,7 @@ impl Known {
             mode: settings.mode,
             seed: settings.seed,
             listed: listed(settings, &program),
+            constructors: settings.constructors,
             overtaken_by: overtaken_by.map(str::to_string),
             processes,
             has_store: storage.store().is_some(),

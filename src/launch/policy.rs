@@ -74,12 +74,14 @@ impl Policy {
     pub fn of(facts: &Facts) -> Policy {
         let (action, reason) = world(facts);
         let mixes_ranks = match &facts.check {
-            Check::MixesRanks(verdict) if may_map(facts) => Some(verdict.clone()),
+            Check::MixesRanks(verdict) if facts.constructors && may_map(facts) => {
+                Some(verdict.clone())
+            }
             _ => None,
         };
         let requested = requested(facts);
         let constructors = match (&mixes_ranks, facts.mode) {
-            (None, Mode::Auto | Mode::Reorder | Mode::Shuffle) => requested,
+            (None, Mode::Auto | Mode::Reorder | Mode::Shuffle) if facts.constructors => requested,
             _ => NewRanks::Plain,
         };
         let (key, name) = (facts.key.clone(), facts.name.clone());
@@ -257,6 +259,7 @@ mod tests {
             mode: Mode::Auto,
             seed: 7,
             listed: UserList::Neither,
+            constructors: true,
             overtaken_by: None,
             processes: Processes { complete: true, one_program: true, spawned: false },
             has_store: true,
@@ -284,6 +287,16 @@ mod tests {
         let mut facts = facts();
         change(&mut facts);
         Policy::of(&facts)
+    }
+
+    #[test]
+    fn constructors_can_be_switched_off() {
+        for mode in [Mode::Auto, Mode::Reorder, Mode::Shuffle] {
+            let on = Policy::of(&Facts { mode, ..facts() });
+            let off = Policy::of(&Facts { mode, constructors: false, ..facts() });
+            assert_ne!(on.constructors, NewRanks::Plain);
+            assert_eq!(off, Policy { constructors: NewRanks::Plain, ..on });
+        }
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Settings {
     pub allow: Names,
     /// Programs that keep the launcher's order.
     pub deny: Names,
+    /// Constructors of topologies may give new ranks where the program asks for them.
+    pub constructors: bool,
 }
 
 impl Default for Settings {
@@ -68,6 +70,7 @@ impl Default for Settings {
             flush_signal: None,
             allow: Names::default(),
             deny: Names::default(),
+            constructors: true,
         }
     }
 }

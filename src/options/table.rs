@@ -284,6 +284,17 @@ pub static TABLE: &[Opt] = &[
         apply: |s, v| set(&mut s.deny, Names::parse(v)),
     },
     Opt {
+        name: "constructors",
+        env: "RANKWEAVE_CONSTRUCTORS",
+        value: "WHEN",
+        default: "auto",
+        choices: &["auto", "off"],
+        help: "Whether MPI_Cart_create and the like give new ranks when the program asks with reorder=1",
+        long: "With off, only the ranks of MPI_COMM_WORLD may change. For programs that pass reorder=1 and \
+               rely on nothing happening: they use a rank of one communicator in another.",
+        apply: |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
+    },
+    Opt {
         name: "verbose",
         env: "RANKWEAVE_VERBOSE",
         value: "LEVEL",
@@ -327,6 +338,7 @@ mod tests {
             "flush-signal",
             "allow",
             "deny",
+            "constructors",
             "verbose",
         ] {
             settings.set(name, find(name).unwrap().default).unwrap();
