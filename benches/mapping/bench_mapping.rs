@@ -7,6 +7,7 @@
 //! CPU seconds, peak resident MiB, how the answer came about. TOPOLOGY is `tree:4:8:8@1:10:100`,
 //! `torus:8x8x8` or `mesh:8x8`, with `/N` appended for a compact random choice of N slots.
 
+use rankweave::base::random::SplitMix64;
 use rankweave::mapping::{Budget, Preset, Problem, by_name};
 use rankweave::matrix::synthetic::pattern;
 use rankweave::topology::{Grid, Topology, Tree};
@@ -56,16 +57,10 @@ fn topology(text: &str) -> Option<Box<dyn Topology>> {
     }
 }
 
-/// A random choice of slots as a busy machine leaves them: SplitMix64 order.
+/// A random choice of slots, as a busy machine leaves them.
 fn some_slots(all: usize, wanted: usize) -> Vec<usize> {
-    let mut order: Vec<(u64, usize)> = (0..all as u64)
-        .map(|s| {
-            let mut z = s.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (z ^ (z >> 31), s as usize)
-        })
-        .collect();
+    let mut random = SplitMix64::new(0);
+    let mut order: Vec<(u64, usize)> = (0..all).map(|s| (random.next_u64(), s)).collect();
     order.sort_unstable();
     let mut slots: Vec<usize> = order[..wanted].iter().map(|&(_, s)| s).collect();
     slots.sort_unstable();

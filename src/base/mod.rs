@@ -1,8 +1,9 @@
-//! What every other folder may use: errors, files, hashes, random numbers, numberings, permutations, and
-//! enumerations with names.
+//! What every other folder may use: errors, files, the clock, hashes, random numbers, numberings,
+//! permutations, and enumerations with names.
 //!
 //! Nothing here knows of matrices, topologies or MPI.
 
+pub mod clock;
 pub mod error;
 pub mod file;
 pub mod hash;

@@ -7,6 +7,7 @@
 use super::Record;
 use super::history::{Past, joined};
 use super::record_format::{self, encode_with, read_file};
+use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +15,7 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Ending of record files.
 const ENDING: &str = ".rkw";
@@ -350,12 +351,11 @@ impl Store {
 /// A name in the same directory that no other save uses.
 fn temporary(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // Processes of two nodes can share a number, so the time enters too.
     let unique = format!(
         "{:x}-{:x}-{:x}",
         std::process::id(),
-        now.map_or(0, |d| d.as_nanos() as u64),
+        since_1970().as_nanos() as u64,
         COUNTER.fetch_add(1, Ordering::Relaxed)
     );
     let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();

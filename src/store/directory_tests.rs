@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::record::tests::sample;
 use proptest::prelude::*;
+use std::time::SystemTime;
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@
 use super::machine::UNPLACED;
 use super::tree_shape::Shape;
 use super::{Network, Topology};
-use std::collections::HashMap;
+use crate::base::numbering::by_first_appearance;
 
 /// A tree in which all slots lie at the same depth; inner levels may be of any size.
 ///
@@ -50,18 +50,11 @@ impl Tree {
         }
         let mut groups: Vec<Vec<u32>> = Vec::with_capacity(levels + 1);
         for level in 0..levels {
-            let mut ids: HashMap<(u32, u32, u32), u32> = HashMap::new();
-            let row = paths
-                .iter()
-                .enumerate()
-                .map(|(slot, path)| {
-                    let parent = groups.last().map_or(0, |above: &Vec<u32>| above[slot]);
-                    let own = if path[level] == UNPLACED { slot as u32 } else { 0 };
-                    let next = ids.len() as u32;
-                    *ids.entry((parent, path[level], own)).or_insert(next)
-                })
-                .collect();
-            groups.push(row);
+            let group = |(slot, path): (usize, &Vec<u32>)| {
+                let parent = groups.last().map_or(0, |above| above[slot]);
+                (parent, path[level], if path[level] == UNPLACED { slot } else { 0 })
+            };
+            groups.push(by_first_appearance(paths.iter().enumerate().map(group)).0);
         }
         groups.push((0..paths.len() as u32).collect());
         Some(Tree::finish(groups, costs.to_vec()))
@@ -201,15 +194,7 @@ impl Tree {
         let inner = self.groups.len().saturating_sub(1);
         let mut groups: Vec<Vec<u32>> = self.groups[..inner]
             .iter()
-            .map(|row| {
-                let mut ids: HashMap<u32, u32> = HashMap::new();
-                kept.iter()
-                    .map(|&slot| {
-                        let next = ids.len() as u32;
-                        *ids.entry(row[slot]).or_insert(next)
-                    })
-                    .collect()
-            })
+            .map(|row| by_first_appearance(kept.iter().map(|&slot| row[slot])).0)
             .collect();
         groups.push((0..kept.len() as u32).collect());
         let mut tree = Tree::finish(groups, self.costs.clone()).with_node_level(self.node_level);

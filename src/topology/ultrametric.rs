@@ -4,6 +4,7 @@
 //! occurs. Then algorithms for trees apply to a fabric that came as a list of cables.
 
 use super::{Topology, Tree};
+use crate::base::numbering::by_first_appearance;
 
 /// More groups of slots than this are not compared pair by pair.
 const LIMIT: usize = 2048;
@@ -15,18 +16,11 @@ const LEVELS: usize = 16;
 /// so have the same distances to all others. `None` if there is none, or the network is too large to
 /// tell.
 pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
-    let mut seen = std::collections::HashMap::new();
-    let mut first: Vec<usize> = Vec::new();
-    let index: Vec<usize> = group
-        .iter()
-        .enumerate()
-        .map(|(slot, &g)| {
-            *seen.entry(g).or_insert_with(|| {
-                first.push(slot);
-                first.len() - 1
-            })
-        })
-        .collect();
+    let (index, groups) = by_first_appearance(group.iter().copied());
+    let mut first = vec![usize::MAX; groups.len()];
+    for (slot, &index) in index.iter().enumerate() {
+        first[index as usize] = slot.min(first[index as usize]);
+    }
     if first.len() > LIMIT || !may_be_tree(topology, &first) {
         return None;
     }
@@ -37,8 +31,9 @@ pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
     }
     let mut values: Vec<u64> = distances.clone();
     // Slots of one group: any two of them show their distance.
-    let shared = (0..group.len()).find(|&slot| first[index[slot]] != slot);
-    values.extend(shared.map(|slot| topology.distance(first[index[slot]], slot)));
+    let first_of = |slot: usize| first[index[slot] as usize];
+    let shared = (0..group.len()).find(|&slot| first_of(slot) != slot);
+    values.extend(shared.map(|slot| topology.distance(first_of(slot), slot)));
     values.sort_unstable();
     values.dedup();
     values.retain(|&v| v > 0);
@@ -64,7 +59,7 @@ pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
         levels.push(class);
     }
     let paths: Vec<Vec<u32>> =
-        index.iter().map(|&g| levels.iter().map(|class| class[g]).collect()).collect();
+        index.iter().map(|&g| levels.iter().map(|class| class[g as usize]).collect()).collect();
     values.reverse();
     let inner = levels.len();
     Some(Tree::from_paths(&paths, &values)?.with_node_level(Some(inner)))

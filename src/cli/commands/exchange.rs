@@ -1,5 +1,6 @@
 //! `rankweave import` and `rankweave export`: other tools' formats, both ways.
 
+use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::is_permutation;
 use crate::cli::arguments::number_file;
@@ -10,7 +11,6 @@ use crate::formats::{self, Export, FORMATS};
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{LaunchMode, Record};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 fn names(wanted: fn(&formats::Format) -> bool) -> clap::builder::PossibleValuesParser {
     let values = FORMATS
@@ -63,8 +63,7 @@ impl ImportArgs {
             record.key = settings.key.unwrap_or(key);
         }
         if record.recorded_at == 0 {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-            record.recorded_at = now.map_or(0, |d| d.as_secs());
+            record.recorded_at = since_1970().as_secs();
         }
         let path = self.store.open()?.save(&record)?;
         eprintln!(

@@ -5,6 +5,7 @@
 //! Bandwidths come from width and speed (`4xHDR`), in Gbit/s; links without them count as 1.
 
 use super::{in_line, read_text};
+use crate::base::numbering::by_first_appearance;
 use crate::topology::{NetworkGraph, Topology};
 use crate::{Error, ErrorKind, Result};
 use std::collections::{HashMap, HashSet};
@@ -106,33 +107,22 @@ fn gbits(word: &str) -> Option<f64> {
 
 /// Numbers hosts in the order of their first adapter, then the switches.
 fn build(fabric: Fabric, label: String) -> Result<NetworkGraph> {
-    let mut slot_of_host: HashMap<&str, u32> = HashMap::new();
-    let mut names = Vec::new();
-    for host in fabric.hosts.iter().flatten() {
-        slot_of_host.entry(host).or_insert_with(|| {
-            names.push(host.clone());
-            names.len() as u32 - 1
-        });
-    }
+    let hosts = fabric.hosts.iter().flatten().map(String::as_str);
+    let (slots, names) = by_first_appearance(hosts);
     if names.is_empty() {
         return Err(Error::new(ErrorKind::Format, "the fabric has no hosts (lines `Ca …`)"));
     }
-    let mut switches = names.len() as u32;
+    let (mut slots, mut switches) = (slots.into_iter(), names.len() as u32..);
     let vertex: Vec<u32> = fabric
         .hosts
         .iter()
-        .map(|host| match host {
-            Some(host) => slot_of_host[host.as_str()],
-            None => {
-                switches += 1;
-                switches - 1
-            }
-        })
+        .filter_map(|host| if host.is_some() { slots.next() } else { switches.next() })
         .collect();
+    let vertices = names.len() + fabric.hosts.iter().filter(|host| host.is_none()).count();
     let links: Vec<(u32, u32, f64)> =
         fabric.speeds.iter().map(|&(a, b, speed)| (vertex[a], vertex[b], speed)).collect();
-    Ok(NetworkGraph::of_hosts(names.len(), switches as usize, &links, label)?
-        .with_slot_names(names))
+    Ok(NetworkGraph::of_hosts(names.len(), vertices, &links, label)?
+        .with_slot_names(names.into_iter().map(String::from).collect()))
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use crate::job::hooks;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use libc::c_int;
+use rw::base::clock::since_1970;
 use rw::launch::Program;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// How long to wait where some processes may never come: at the end of a job whose start was not seen or
 /// that uses sessions, and for the locations, when some process has the library switched off.
@@ -35,8 +36,7 @@ impl Agreement {
     /// One nonblocking maximum over all processes. Of values that must agree the complement goes
     /// along: they do if the largest value and the largest complement belong together.
     pub fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
-        let now =
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let now = since_1970().as_secs();
         let program = Program::number_of_this_process();
         let incomplete = !hooks::complete();
         let mine =

@@ -7,11 +7,11 @@ use crate::mpi::config;
 use crate::mpi::version::version;
 use crate::sys::message;
 use crate::sys::signal::without_signal;
+use rw::base::clock::since_1970;
 use rw::launch::{
     Instructions, Known, LaunchEnd, LaunchRecorder, Message, Policy, Processes, Program, Storage,
 };
 use rw::options::{Mode, Settings};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Decides what a launch of so many tasks does.
 pub fn decide<A: Abi>(
@@ -55,7 +55,7 @@ pub fn say(messages: impl IntoIterator<Item = Message>) {
 
 /// Seconds since 1970-01-01 UTC.
 pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    since_1970().as_secs()
 }
 
 /// What follows from the facts, and what records it; says both.
@@ -79,9 +79,7 @@ fn reason<A: Abi>(
 
 /// A random number for a job.
 fn random_number() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mut number =
-        now.map_or(0, |time| time.as_nanos() as u64) ^ u64::from(std::process::id()) << 40;
+    let mut number = since_1970().as_nanos() as u64 ^ u64::from(std::process::id()) << 40;
     // SAFETY: a buffer of this length; what is not filled stays the time.
     unsafe { libc::getrandom((&raw mut number).cast(), size_of::<u64>(), libc::GRND_NONBLOCK) };
     number

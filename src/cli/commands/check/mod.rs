@@ -6,6 +6,7 @@ mod examine;
 mod files;
 mod text;
 
+use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
@@ -19,7 +20,7 @@ use examine::{Conclusion, Examination};
 use files::Files;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use text::{Filter, LineOrder, Tolerance};
 
 const EXAMPLES: &str = "\
@@ -184,12 +185,11 @@ impl Args {
     fn remember(&self, store: &Store, found: &Conclusion) -> Result<Option<PathBuf>> {
         let Some(record) = &found.record else { return Ok(None) };
         let Some(program) = record.program_id() else { return Ok(None) };
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let verdict = Verdict {
             program: record.program.clone(),
             launch: self.launch.clone(),
             tasks: record.matrix.tasks() as u64,
-            checked_at: now.map_or(0, |d| d.as_secs()),
+            checked_at: since_1970().as_secs(),
             seeds: found.seeds.clone(),
             finding: found.finding,
             reason: found.reason.clone(),

@@ -1,6 +1,7 @@
 //! Jobs that did not reach MPI_Finalize: their files become a record.
 
 use super::{Action, Settled};
+use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::report::units;
 use crate::store::Store;
@@ -25,10 +26,7 @@ pub(super) fn settle(job: &Unfinished, asked: Option<&Store>, action: Action) ->
             return Ok(Settled { result, left: None });
         }
     };
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    let outcome = job.recover(&store, &host(), choice, now)?;
+    let outcome = job.recover(&store, &host(), choice, since_1970().as_secs())?;
     eprintln!("rankweave: {}", sentence(job, &outcome));
     let unfinished = outcome.record.unfinished.unwrap_or_default();
     let result = json!({
