@@ -38,6 +38,8 @@ pub struct LaunchLine {
     pub file: Option<String>,
     /// Index in the command of each word at which a program begins.
     pub starts: Vec<usize>,
+    /// Variables that the launcher sets for all programs.
+    shared: Vec<(String, Option<String>)>,
 }
 
 /// Options with one value, without their dashes.
@@ -66,7 +68,8 @@ const SRUN: &str = "account acctg-freq bb bbf begin bell chdir cluster-constrain
     task-prolog thread-spec threads threads-per-core time time-min tmp tres-per-task uid wait wckey \
     container-image container-mounts container-name container-workdir container-save";
 
-fn listed(list: &str, name: &str) -> bool {
+/// True if `name` is a word of `list`.
+pub fn listed(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
@@ -101,6 +104,7 @@ impl LaunchLine {
             container: None,
             file: None,
             starts: Vec::new(),
+            shared: Vec::new(),
         };
         if found.launcher == Launcher::Other {
             launch.starts.push(found.position);
@@ -109,28 +113,19 @@ impl LaunchLine {
             return launch;
         }
         let mut at = found.position + 1;
-        let mut shared = Vec::new();
         while at < command.len() {
             let colon = match found.launcher {
                 Launcher::Srun => None,
                 _ => command[at..].iter().position(|word| word == ":"),
             };
             let end = colon.map_or(command.len(), |k| at + k);
-            let (mut part, start) = launch.part(&command[..end], at);
-            for pair in std::mem::take(&mut part.variables) {
-                match pair.0.strip_prefix('*') {
-                    // -genv counts for all programs of the launch.
-                    Some(name) => shared.push((name.to_string(), pair.1)),
-                    None => part.variables.push(pair),
-                }
-            }
+            let (part, start) = launch.part(&command[..end], at);
             launch.starts.extend(start);
             launch.parts.push(part);
             at = end + 1;
         }
         for part in &mut launch.parts {
-            let own = std::mem::take(&mut part.variables);
-            part.variables = shared.iter().cloned().chain(own).collect();
+            part.variables.splice(0..0, launch.shared.iter().cloned());
         }
         launch
     }
@@ -155,13 +150,8 @@ impl LaunchLine {
             let second = command.get(at + 2).map(String::as_str);
             let took = self.option(&mut part, name, inline.or(value), second);
             at += 1 + match (took, count) {
-                (Some(took), _) => {
-                    if inline.is_some() {
-                        0
-                    } else {
-                        took
-                    }
-                }
+                (Some(_), _) if inline.is_some() => 0,
+                (Some(took), _) => took,
                 (None, Some(count)) => count,
                 // An unknown option: a word that is a program is the program.
                 (None, None) => match value {
@@ -200,14 +190,15 @@ impl LaunchLine {
             }
             (Launcher::OpenMpi, "x") => part.variables.push(variable(value?)),
             (Launcher::Hydra, "genv" | "env") => {
-                let star = if name == "genv" { "*" } else { "" };
+                let is_shared = name == "genv";
                 let value = value?;
                 // NAME=VALUE is one word, NAME VALUE two.
-                let ((name, value), words) = match value.contains('=') {
+                let ((variable_name, value), words) = match value.contains('=') {
                     true => (variable(value), 1),
                     false => ((value.to_string(), second.map(str::to_string)), 2),
                 };
-                part.variables.push((format!("{star}{name}"), value));
+                let set = if is_shared { &mut self.shared } else { &mut part.variables };
+                set.push((variable_name, value));
                 return Some(words);
             }
             (_, "wd" | "wdir" | "dir" | "gwdir") | (Launcher::Srun, "D" | "chdir") => {

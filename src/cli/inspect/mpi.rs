@@ -7,7 +7,7 @@
 use super::image::Image;
 use super::search::Search;
 use crate::base::file;
-use crate::cli::launcher::Launcher;
+use crate::cli::launcher::{Launcher, base_name};
 use crate::options::Family;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -68,15 +68,12 @@ impl Mpi {
     /// The MPI library of a launcher: near it, beside the libraries it needs, or where the system
     /// keeps libraries. The first that the launcher's family allows.
     pub fn of_launcher(program: &Path, launcher: Launcher, search: &Search) -> Option<Mpi> {
-        let names: &[&str] = match launcher {
-            Launcher::OpenMpi => &["libmpi.so.40", "libmpi.so.80", "libmpi.so"],
-            Launcher::Hydra => &["libmpi.so.12", "libmpich.so.12", "libmpi.so", "libmpich.so"],
+        let (wanted, names) = match launcher {
+            Launcher::OpenMpi => (Family::OpenMpi, "libmpi.so.40 libmpi.so.80 libmpi.so"),
+            Launcher::Hydra => (Family::Mpich, "libmpi.so.12 libmpich.so.12 libmpi.so libmpich.so"),
             Launcher::Srun | Launcher::Other => return None,
         };
-        let wanted = match launcher {
-            Launcher::OpenMpi => Family::OpenMpi,
-            _ => Family::Mpich,
-        };
+        let names: Vec<&str> = names.split(' ').collect();
         let program = program.canonicalize().ok()?;
         let directory = program.parent()?;
         let mut places: Vec<PathBuf> = Vec::new();
@@ -87,7 +84,7 @@ impl Mpi {
         if let Some(image) = image.clone() {
             let needed = search.closure(image).images;
             let own = |i: &&Image| {
-                let name = i.path.file_name().unwrap_or_default().to_string_lossy();
+                let name = base_name(&i.path);
                 ["libopen-", "libprrte", "libpmix", "libhydra"].iter().any(|n| name.starts_with(n))
             };
             places

@@ -1,13 +1,14 @@
 //! From the words of a program to the file that calls MPI in the end.
 //!
-//! Programs are started through others: `env`, `numactl`, debuggers, scripts, containers. Those that
-//! hand everything on are looked through; at a script or a container the way on cannot be known
-//! without running it, and ends.
+//! Programs are started through others: `env`, `numactl`, debuggers, scripts, containers. Programs that
+//! pass the rest of their command line on are looked through. What a script or a container starts cannot
+//! be known without running it, so the search ends there.
 
 use super::image::{Image, NotElf};
-use super::launch_line::Part;
+use super::launch_line::{Part, listed};
 use crate::base::file;
-use crate::cli::launcher::in_path;
+use crate::cli::launcher::{base_name, in_path};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A program that another one was started through.
@@ -21,7 +22,7 @@ pub struct Through {
     pub preload: Option<String>,
 }
 
-/// Where the way ends.
+/// The program at which the search ends.
 #[derive(Debug, Clone)]
 pub enum Program {
     /// A program.
@@ -46,9 +47,9 @@ pub enum Program {
 /// What a part of a launch starts.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// Programs it goes through.
+    /// Programs that it is started through.
     pub through: Vec<Through>,
-    /// What it comes to.
+    /// The program that is started in the end.
     pub program: Program,
     /// The file of that program.
     pub path: Option<PathBuf>,
@@ -57,76 +58,24 @@ pub struct Started {
 }
 
 /// Programs that run containers.
-const CONTAINERS: [&str; 10] = [
-    "apptainer",
-    "singularity",
-    "docker",
-    "podman",
-    "podman-hpc",
-    "enroot",
-    "shifter",
-    "sarus",
-    "ch-run",
-    "udocker",
-];
+const CONTAINERS: &str = "apptainer singularity docker podman podman-hpc enroot shifter sarus ch-run \
+    udocker";
 
 /// Programs that start another one and hand the environment on to it.
-const HANDING_ON: [&str; 40] = [
-    "env",
-    "nice",
-    "time",
-    "timeout",
-    "nohup",
-    "stdbuf",
-    "numactl",
-    "taskset",
-    "ionice",
-    "setsid",
-    "chrt",
-    "gdb",
-    "valgrind",
-    "strace",
-    "ltrace",
-    "perf",
-    "nsys",
-    "ncu",
-    "xterm",
-    "hwloc-bind",
-    "likwid-pin",
-    "likwid-perfctr",
-    "tau_exec",
-    "catchsegv",
-    "unshare",
-    "prlimit",
-    "cgexec",
-    "heaptrack",
-    "hpcrun",
-    "vtune",
-    "amplxe-cl",
-    "advisor",
-    "aps",
-    "map",
-    "ddt",
-    "perf-report",
-    "rocprof",
-    "exec",
-    "command",
-    "ibrun",
-];
+const HANDING_ON: &str = "env nice time timeout nohup stdbuf numactl taskset ionice setsid chrt gdb \
+    valgrind strace ltrace perf nsys ncu xterm hwloc-bind likwid-pin likwid-perfctr tau_exec \
+    catchsegv unshare prlimit cgexec heaptrack hpcrun vtune amplxe-cl advisor aps map ddt \
+    perf-report rocprof exec command ibrun";
 
-/// Of these the first word is a command of their own.
-const WITH_COMMAND: [&str; 5] = ["perf", "nsys", "vtune", "amplxe-cl", "advisor"];
+/// Programs of [`HANDING_ON`] whose first argument is one of their own commands.
+const WITH_COMMAND: &str = "perf nsys vtune amplxe-cl advisor";
 
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
+const SHELLS: &str = "sh bash dash zsh ksh ash";
 
 const LONGEST_WAY: usize = 16;
 const LONGEST_SCRIPT: u64 = 1 << 20;
 
-fn base_name(path: &str) -> String {
-    Path::new(path).file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// Follows what a part of a launch starts.
+/// Finds out what a part of a launch starts.
 pub fn start(part: &Part) -> Started {
     let mut started = Started {
         through: Vec::new(),
@@ -134,49 +83,7 @@ pub fn start(part: &Part) -> Started {
         path: None,
         words: part.words.clone(),
     };
-    for _ in 0..LONGEST_WAY {
-        let Some(word) = started.words.first().cloned() else {
-            started.program = Program::Nothing;
-            return started;
-        };
-        let name = base_name(&word);
-        let here = match (&part.directory, word.contains('/') && !word.starts_with('/')) {
-            (Some(directory), true) => directory.join(&word).to_string_lossy().into_owned(),
-            _ => word.clone(),
-        };
-        if CONTAINERS.contains(&name.as_str()) {
-            started.program = Program::Container(name);
-            return started;
-        }
-        let Some(path) = in_path(&here).or_else(|| existing(&here)) else {
-            started.program = Program::Missing(word);
-            return started;
-        };
-        started.path = Some(path.clone());
-        if SHELLS.contains(&name.as_str()) {
-            started.shell();
-            return started;
-        }
-        if HANDING_ON.contains(&name.as_str()) && started.hand_on(&name) {
-            continue;
-        }
-        match Image::read(&path) {
-            Ok(image) => started.program = Program::Binary(Box::new(image)),
-            Err(NotElf::Script(line)) => {
-                // The interpreter takes the place of the script's own name.
-                let mut words: Vec<String> = line.split_whitespace().map(Into::into).collect();
-                words.push(path.to_string_lossy().into_owned());
-                words.extend(started.words.drain(..).skip(1));
-                started.words = words;
-                started.through.push(Through { name, clears: None, preload: None });
-                continue;
-            }
-            Err(NotElf::Other) => started.program = Program::Strange(path),
-            Err(NotElf::Unreadable(why)) => started.program = Program::Unreadable(path, why),
-        }
-        return started;
-    }
-    started.program = Program::Missing(started.words.first().cloned().unwrap_or_default());
+    started.program = started.follow(part.directory.as_deref());
     started
 }
 
@@ -186,10 +93,49 @@ fn existing(word: &str) -> Option<PathBuf> {
 }
 
 impl Started {
+    /// Steps from program to program until one of them starts no other that can be known.
+    fn follow(&mut self, directory: Option<&Path>) -> Program {
+        for _ in 0..LONGEST_WAY {
+            let Some(word) = self.words.first().cloned() else { return Program::Nothing };
+            let name = base_name(Path::new(&word));
+            let here = match (directory, word.contains('/') && !word.starts_with('/')) {
+                (Some(directory), true) => directory.join(&word).to_string_lossy().into_owned(),
+                _ => word.clone(),
+            };
+            if listed(CONTAINERS, &name) {
+                return Program::Container(name);
+            }
+            let Some(path) = in_path(&here).or_else(|| existing(&here)) else {
+                return Program::Missing(word);
+            };
+            self.path = Some(path.clone());
+            if listed(SHELLS, &name) {
+                return self.shell();
+            }
+            if listed(HANDING_ON, &name) && self.hand_on(&name) {
+                continue;
+            }
+            match Image::read(&path) {
+                Ok(image) => return Program::Binary(Box::new(image)),
+                Err(NotElf::Other) => return Program::Strange(path),
+                Err(NotElf::Unreadable(why)) => return Program::Unreadable(path, why),
+                Err(NotElf::Script(line)) => {
+                    // The interpreter takes the place of the script's own name.
+                    let mut words: Vec<String> = line.split_whitespace().map(Into::into).collect();
+                    words.push(path.to_string_lossy().into_owned());
+                    words.extend(self.words.drain(..).skip(1));
+                    self.words = words;
+                    self.through.push(Through { name, clears: None, preload: None });
+                }
+            }
+        }
+        Program::Missing(self.words.first().cloned().unwrap_or_default())
+    }
+
     /// Steps over a program that hands on; `false` if nothing behind it is a program.
     fn hand_on(&mut self, name: &str) -> bool {
         let mut through = Through { name: name.into(), clears: None, preload: None };
-        let mut at = 1 + usize::from(WITH_COMMAND.contains(&name));
+        let mut at = 1 + usize::from(listed(WITH_COMMAND, name));
         if name == "env" {
             while let Some(word) = self.words.get(at) {
                 let cleared = match word.as_str() {
@@ -232,32 +178,27 @@ impl Started {
         true
     }
 
-    /// Ends at a shell: its script, or the text of `-c`.
-    fn shell(&mut self) {
+    /// What a shell runs: a script, or the text behind `-c`.
+    fn shell(&mut self) -> Program {
         let mut at = 1;
         while let Some(word) = self.words.get(at).filter(|w| w.starts_with(['-', '+'])) {
             if !word.starts_with("--") && word.contains('c') {
                 let text = self.words.get(at + 1).cloned().unwrap_or_default();
-                self.program = Program::Script { text };
-                return;
+                return Program::Script { text };
             }
             at += 1 + usize::from(matches!(word.as_str(), "-o" | "+o" | "-O" | "+O"));
         }
-        let Some(word) = self.words.get(at).cloned() else {
-            self.program = Program::Script { text: String::new() };
-            return;
-        };
-        let path = PathBuf::from(&word);
-        let mut bytes = Vec::new();
-        let read = file::open(&path).and_then(|(file, _)| {
-            std::io::Read::read_to_end(&mut std::io::Read::take(file, LONGEST_SCRIPT), &mut bytes)
-        });
-        self.program = match read {
-            Ok(_) => Program::Script { text: String::from_utf8_lossy(&bytes).into_owned() },
-            Err(error) => Program::Unreadable(path.clone(), error.to_string()),
-        };
-        self.path = Some(path);
+        let Some(word) = self.words.get(at) else { return Program::Script { text: String::new() } };
+        let path = PathBuf::from(word);
+        self.path = Some(path.clone());
         self.words.drain(..at);
+        let mut bytes = Vec::new();
+        let read = file::open(&path)
+            .and_then(|(file, _)| file.take(LONGEST_SCRIPT).read_to_end(&mut bytes));
+        match read {
+            Ok(_) => Program::Script { text: String::from_utf8_lossy(&bytes).into_owned() },
+            Err(error) => Program::Unreadable(path, error.to_string()),
+        }
     }
 }
 

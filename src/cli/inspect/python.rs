@@ -44,7 +44,7 @@ pub fn loaded_mpi(interpreter: &Path, part: &Part, search: &Search) -> Option<(M
         .ok()?
         .filter_map(|entry| entry.ok().map(|e| e.path()))
         .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = launcher::base_name(path);
             name.starts_with("MPI.") && name.ends_with(".so")
         })
         .filter_map(|path| Image::read(&path).ok())

@@ -1,7 +1,7 @@
-//! The file that a shell starts for a word.
+//! Files of programs: the one that a shell starts for a word, and its name.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The program that a shell would start for a word.
 pub(in crate::cli) fn in_path(word: &str) -> Option<PathBuf> {
@@ -13,4 +13,9 @@ pub(in crate::cli) fn in_path(word: &str) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     std::env::split_paths(&path).map(|dir| dir.join(word)).find(executable)
+}
+
+/// The last part of a path; empty if there is none.
+pub(in crate::cli) fn base_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,12 +1,13 @@
-//! Which launcher is this?
+//! Which launcher a command line uses.
 //!
-//! Names tell most of them; `mpirun` and `mpiexec` are links to the real one on many systems, and
-//! where they are not, the launcher is asked for its version.
+//! Most launchers are told by their names. `mpirun` and `mpiexec` are names of several: on many systems
+//! they are links to a launcher with a name of its own. If they are not, the launcher is asked for its
+//! version.
 
 mod executable;
 mod question;
 
-pub(in crate::cli) use executable::in_path;
+pub(in crate::cli) use executable::{base_name, in_path};
 pub(in crate::cli) use question::answer;
 
 use crate::base::error::{Error, ErrorKind, Result};
@@ -25,13 +26,13 @@ pub enum Launcher {
     Other,
 }
 
-/// Programs that run another one given behind them.
+/// Programs that run the command that is their argument.
 const WRAPPERS: [&str; 11] = [
     "env", "nice", "time", "timeout", "nohup", "stdbuf", "numactl", "taskset", "ionice", "setsid",
     "chrt",
 ];
 
-/// How many arguments of a wrapper are looked through for the launcher.
+/// How many arguments of such a program are searched for a launcher.
 const LOOKED_THROUGH: usize = 12;
 
 impl Launcher {
@@ -139,10 +140,6 @@ fn by_version(text: &str) -> Launcher {
     } else {
         Launcher::Other
     }
-}
-
-fn base_name(path: &Path) -> String {
-    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{app_file, library, settings};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
-use crate::cli::inspect::Image;
+use crate::cli::inspect::{Image, listed};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::is_c_function;
 use std::path::Path;
@@ -89,6 +89,27 @@ fn wraps_mpi(entry: &str) -> bool {
         .is_ok_and(|image| image.offered.iter().any(|name| is_c_function(name.as_bytes())))
 }
 
+/// Takes the options out of `command` behind `start` that `matches` recognises: it gives the number of
+/// their words and a value. Returns the last value.
+fn taken(
+    command: &mut Vec<String>,
+    start: usize,
+    matches: impl Fn(&[String]) -> Option<(usize, Option<String>)>,
+) -> Option<String> {
+    let mut last = None;
+    let mut k = start;
+    while k < command.len() {
+        match matches(&command[k..]) {
+            Some((words, value)) => {
+                last = value.or(last);
+                command.drain(k..k + words);
+            }
+            None => k += 1,
+        }
+    }
+    last
+}
+
 /// `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
 fn open_mpi(
     plan: &mut LaunchCommand,
@@ -98,21 +119,16 @@ fn open_mpi(
     variables: &[(String, String)],
     environment: impl Fn(&str) -> Option<String>,
 ) {
-    let mut preload = inherited;
     // An LD_PRELOAD of the user's own is merged: two of them would be an error or overwrite each
     // other, depending on the version.
-    let mut k = start;
-    while k + 1 < plan.command.len() {
-        let is_preload = |word: &str| word == PRELOAD || word.starts_with("LD_PRELOAD=");
-        if plan.command[k] == "-x" && is_preload(&plan.command[k + 1]) {
-            if let Some(value) = plan.command[k + 1].strip_prefix("LD_PRELOAD=") {
-                preload = Some(value.to_string());
-            }
-            plan.command.drain(k..k + 2);
-        } else {
-            k += 1;
+    let own = taken(&mut plan.command, start, |words| match words {
+        [x, word, ..] if x == "-x" && word == PRELOAD => Some((2, None)),
+        [x, word, ..] if x == "-x" => {
+            Some((2, Some(word.strip_prefix("LD_PRELOAD=")?.to_string())))
         }
-    }
+        _ => None,
+    });
+    let preload = own.or(inherited);
     let mut variables = variables.to_vec();
     variables.insert(0, (PRELOAD.to_string(), joined(preload, library)));
     plan.environment.extend(app_file::variable(&plan.command, start, &variables, environment));
@@ -137,23 +153,13 @@ fn hydra(
     inherited: Option<String>,
     variables: &[(String, String)],
 ) {
-    let mut preload = inherited;
-    let mut k = start;
-    while k + 1 < plan.command.len() {
-        let flag = plan.command[k].trim_start_matches('-');
-        let dashed = plan.command[k].starts_with('-') && matches!(flag, "genv" | "env");
-        if dashed && plan.command[k + 1] == PRELOAD && k + 2 < plan.command.len() {
-            preload = Some(plan.command[k + 2].clone());
-            plan.command.drain(k..k + 3);
-        } else if let Some(value) =
-            plan.command[k + 1].strip_prefix("LD_PRELOAD=").filter(|_| dashed)
-        {
-            preload = Some(value.to_string());
-            plan.command.drain(k..k + 2);
-        } else {
-            k += 1;
-        }
-    }
+    let own = taken(&mut plan.command, start, |words| match words {
+        [flag, ..] if !matches!(flag.as_str(), "-genv" | "--genv" | "-env" | "--env") => None,
+        [_, name, value, ..] if name == PRELOAD => Some((3, Some(value.clone()))),
+        [_, word, ..] => Some((2, Some(word.strip_prefix("LD_PRELOAD=")?.to_string()))),
+        _ => None,
+    });
+    let preload = own.or(inherited);
     let mut words = vec!["-genv".to_string(), PRELOAD.into(), joined(preload, library)];
     for (name, value) in variables {
         words.extend(["-genv".to_string(), name.clone(), value.clone()]);
@@ -225,44 +231,15 @@ fn srun(
 /// therefore the program only if the one before it is not such an option.
 fn is_program(plan: &LaunchCommand, k: usize, start: usize) -> bool {
     /// Options of srun without a value.
-    const BARE: [&str; 30] = [
-        "-E",
-        "-H",
-        "-I",
-        "-K",
-        "-O",
-        "-Q",
-        "-Z",
-        "-X",
-        "-l",
-        "-s",
-        "-u",
-        "-v",
-        "-vv",
-        "-vvv",
-        "-k",
-        "--contiguous",
-        "--disable-status",
-        "--exact",
-        "--exclusive",
-        "--immediate",
-        "--label",
-        "--multi-prog",
-        "--no-kill",
-        "--overcommit",
-        "--overlap",
-        "--pty",
-        "--quiet",
-        "--unbuffered",
-        "--verbose",
-        "--whole",
-    ];
+    const BARE: &str = "-E -H -I -K -O -Q -Z -X -l -s -u -v -vv -vvv -k --contiguous \
+        --disable-status --exact --exclusive --immediate --label --multi-prog --no-kill \
+        --overcommit --overlap --pty --quiet --unbuffered --verbose --whole";
     if k == start {
         return true;
     }
     let before = plan.command[k - 1].as_str();
     let short_with_value = before.starts_with('-') && !before.starts_with("--") && before.len() > 2;
-    !before.starts_with('-') || before.contains('=') || short_with_value || BARE.contains(&before)
+    !before.starts_with('-') || before.contains('=') || short_with_value || listed(BARE, before)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! without, and newer functions are then hidden from the program by the library.
 
 use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Program, Search, loaded_mpi, start};
-use crate::cli::launcher::{Launcher, LocatedLauncher};
+use crate::cli::launcher::{Launcher, LocatedLauncher, base_name};
 use crate::options::Functions;
 use std::path::Path;
 
@@ -65,7 +65,7 @@ pub(in crate::cli) fn loaded(
         return Some((Mpi::of_file(Path::new(&named))?, format!("{MPI} names it")));
     }
     if let Program::Binary(image) = program {
-        let name = image.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = base_name(&image.path);
         let python = name.starts_with("python") || name.starts_with("pypy");
         if python && let Some(known) = loaded_mpi(&image.path, part, search) {
             return Some(known);

@@ -4,6 +4,7 @@
 //! The C++ bindings, gone since MPI-3.0, call the C functions.
 
 use crate::cli::inspect::{Closure, Image, Mpi};
+use crate::cli::launcher::base_name;
 use crate::options::is_c_function;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -35,10 +36,9 @@ impl Bindings {
             for symbol in &image.undefined {
                 all.add(&symbol.name);
             }
-            let name = image.path.file_name().unwrap_or_default().to_string_lossy();
             let calls = image.undefined.iter().any(|symbol| kind(&symbol.name).is_some());
             if index > 0 && (all.count() > before || calls) {
-                all.libraries.push(name.into_owned());
+                all.libraries.push(base_name(&image.path));
             }
         }
         all
@@ -91,7 +91,7 @@ fn kind(name: &str) -> Option<Binding> {
 }
 
 fn belongs_to_mpi(image: &Image) -> bool {
-    let name = image.path.file_name().unwrap_or_default().to_string_lossy();
+    let name = base_name(&image.path);
     let own = ["libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libmpl.", "libopa."];
     own.iter().any(|start| name.starts_with(start)) || Mpi::of_image(image).is_some()
 }

@@ -18,20 +18,16 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
     let path = match preload::library::find() {
         Ok(path) => path,
         Err(error) => {
-            return diagnosis.findings.push(Finding::new(
-                Severity::Problem,
-                "library-missing",
-                error.to_string(),
-            ));
+            let found = Severity::Problem.finding("library-missing", error.to_string(), "");
+            return diagnosis.findings.push(found);
         }
     };
     let broken = |what: String| {
-        Finding::new(
-            Severity::Problem,
+        Severity::Problem.finding(
             "library-unreadable",
             format!("{what} ({})", path.display()),
+            "installing the library again",
         )
-        .advise("installing the library again")
     };
     match Image::read(&path) {
         Ok(image) if image.soname.is_none() && !image.offers("MPI_Init") => diagnosis
@@ -39,17 +35,14 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
             .push(broken("the file to preload is not the library of rankweave".into())),
         Ok(image) => {
             if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
-                diagnosis.findings.push(
-                    Finding::new(
-                        Severity::Warning,
-                        "library-private",
-                        format!(
-                            "other users cannot read {}: it is not preloaded for them",
-                            path.display()
-                        ),
-                    )
-                    .advise("chmod a+r, if others shall use it"),
-                );
+                diagnosis.findings.push(Severity::Warning.finding(
+                    "library-private",
+                    format!(
+                        "other users cannot read {}: it is not preloaded for them",
+                        path.display()
+                    ),
+                    "chmod a+r, if others shall use it",
+                ));
             }
             diagnosis.library = Some((path, image));
         }
@@ -79,34 +72,31 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             _ => Image::read(&path).ok(),
         };
         let found = match image {
-            None => Finding::new(
-                Severity::Warning,
+            None => Severity::Warning.finding(
                 "preload-missing",
                 format!(
                     "LD_PRELOAD already names {entry}, which does not exist or is not a library"
                 ),
-            )
-            .advise(
                 "taking it out of LD_PRELOAD: every process of the launch prints an error about it",
             ),
-            Some(image) if entry.ends_with("librankweave.so") => Finding::new(
-                Severity::Warning,
+            Some(image) if entry.ends_with("librankweave.so") => Severity::Warning.finding(
                 "preload-twice",
                 format!(
                     "LD_PRELOAD already names another librankweave.so: {}",
                     image.path.display()
                 ),
-            )
-            .advise("taking it out of LD_PRELOAD: only the first of the two works"),
-            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Finding::new(
-                Severity::Note,
-                "preload-tool",
-                format!("{entry} wraps MPI calls too; calls reach it after this library"),
+                "taking it out of LD_PRELOAD: only the first of the two works",
             ),
-            Some(_) => Finding::new(
-                Severity::Note,
+            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Severity::Note
+                .finding(
+                    "preload-tool",
+                    format!("{entry} wraps MPI calls too; calls reach it after this library"),
+                    "",
+                ),
+            Some(_) => Severity::Note.finding(
                 "preload-other",
                 format!("{entry} is preloaded too; it does not wrap MPI calls"),
+                "",
             ),
         };
         diagnosis.before.push(path);
@@ -118,25 +108,20 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
 pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     let mut list = Vec::new();
     if diagnosis.launch.launcher == Launcher::Other {
-        list.push(
-            Finding::new(
-                Severity::Warning,
-                "no-launcher",
-                "no launcher is recognised; settings go through the environment, which reaches the \
-                 processes of other nodes only if the launcher passes it on",
-            )
-            .advise("mpirun, mpiexec or srun as the first word; or this launcher, if it passes the environment on"),
-        );
+        list.push(Severity::Warning.finding(
+            "no-launcher",
+            "no launcher is recognised; settings go through the environment, which reaches the \
+             processes of other nodes only if the launcher passes it on",
+            "mpirun, mpiexec or srun as the first word; or this launcher, if it passes the \
+             environment on",
+        ));
     }
     if let Some(image) = &diagnosis.launch.container {
-        list.push(
-            Finding::new(
-                Severity::Problem,
-                "container",
-                format!("the launcher starts the container {image}: the library has to be inside"),
-            )
-            .advise("--container-mounts with the directory of the library, under the same path"),
-        );
+        list.push(Severity::Problem.finding(
+            "container",
+            format!("the launcher starts the container {image}: the library has to be inside"),
+            "--container-mounts with the directory of the library, under the same path",
+        ));
     }
     let nodes = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(1);
     let several = diagnosis.launch.hosts
@@ -147,33 +132,30 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     if several && let Some((path, _)) = &diagnosis.library {
         match file_system(path) {
             FileSystem::Shared => {}
-            FileSystem::Local(kind) => list.push(
-                Finding::new(
-                    Severity::Warning,
-                    "library-local",
-                    format!(
-                        "{} is on a local file system ({kind}); ranks of nodes without it make the \
+            FileSystem::Local(kind) => list.push(Severity::Warning.finding(
+                "library-local",
+                format!(
+                    "{} is on a local file system ({kind}); ranks of nodes without it make the \
                          others carry on without the tool",
-                        path.display()
-                    ),
-                )
-                .advise("installing it under the same path on every node, or on a shared one"),
-            ),
+                    path.display()
+                ),
+                "installing it under the same path on every node, or on a shared one",
+            )),
         }
     }
     if diagnosis.settings.mode == Mode::Off {
-        list.push(Finding::new(
-            Severity::Problem,
+        list.push(Severity::Problem.finding(
             "mode-off",
             "the mode is off: nothing is recorded or reordered",
+            "",
         ));
     }
     let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
     if !alike {
-        list.push(Finding::new(
-            Severity::Note,
+        list.push(Severity::Note.finding(
             "several-programs",
             "the launch starts different programs: their ranks are recorded and not reordered",
+            "",
         ));
     }
     diagnosis.findings.extend(list);
@@ -227,19 +209,16 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
     let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
         Ok(directory) => directory,
         Err(error) => {
-            let found = Finding::new(Severity::Problem, "store-unknown", error.to_string());
+            let found = Severity::Problem.finding("store-unknown", error.to_string(), "");
             return diagnosis.findings.push(found);
         }
     };
     if let Err(why) = writable(&directory) {
-        diagnosis.findings.push(
-            Finding::new(
-                Severity::Problem,
-                "store-blocked",
-                format!("the store cannot be written: {why} ({})", directory.display()),
-            )
-            .advise("--store with a directory that the node of rank 0 can write"),
-        );
+        diagnosis.findings.push(Severity::Problem.finding(
+            "store-blocked",
+            format!("the store cannot be written: {why} ({})", directory.display()),
+            "--store with a directory that the node of rank 0 can write",
+        ));
     }
     diagnosis.store = Some(directory);
 }
@@ -250,36 +229,30 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     if *spill == Spill::Off {
         let text =
             "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
-        return diagnosis.findings.push(Finding::new(Severity::Note, "spill-off", text));
+        return diagnosis.findings.push(Severity::Note.finding("spill-off", text, ""));
     }
     let places = spill::candidates(spill.directory());
     let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
     diagnosis.spill = places.iter().find(usable).cloned();
     if diagnosis.spill.is_none() {
         let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-        diagnosis.findings.push(
-            Finding::new(
-                Severity::Warning,
-                "spill-blocked",
-                format!(
-                    "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
+        diagnosis.findings.push(Severity::Warning.finding(
+            "spill-blocked",
+            format!(
+                "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
                      leaves no matrix",
-                    list.join(" or ")
-                ),
-            )
-            .advise("--spill with a directory of the nodes that can be written, or off"),
-        );
+                list.join(" or ")
+            ),
+            "--spill with a directory of the nodes that can be written, or off",
+        ));
     } else if let Some(place) = &diagnosis.spill
         && let FileSystem::Shared = file_system(place)
     {
-        diagnosis.findings.push(
-            Finding::new(
-                Severity::Warning,
-                "spill-shared",
-                format!("spill files are not kept on a shared file system ({})", place.display()),
-            )
-            .advise("--spill with a directory of the nodes themselves, such as /dev/shm"),
-        );
+        diagnosis.findings.push(Severity::Warning.finding(
+            "spill-shared",
+            format!("spill files are not kept on a shared file system ({})", place.display()),
+            "--spill with a directory of the nodes themselves, such as /dev/shm",
+        ));
     }
 }
 
@@ -306,10 +279,10 @@ fn writable(directory: &Path) -> Result<(), String> {
 pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if let Some(text) = &diagnosis.settings.topology {
         if let Err(error) = crate::topology::parse(text) {
-            diagnosis.findings.push(Finding::new(
-                Severity::Warning,
+            diagnosis.findings.push(Severity::Warning.finding(
                 "topology",
                 format!("{error}; ranks will not be reordered"),
+                "",
             ));
         }
         return;
@@ -318,16 +291,12 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     let Some((_, like)) = &diagnosis.library else { return };
     let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
     if !names.iter().any(|name| search.open(name, like).is_some()) {
-        diagnosis.findings.push(
-            Finding::new(
-                Severity::Note,
-                "hwloc-missing",
-                "libhwloc is not found here; the topology is read from /sys instead",
-            )
-            .advise(
-                "installing hwloc on the compute nodes, which knows the caches and packages of more machines",
-            ),
-        );
+        diagnosis.findings.push(Severity::Note.finding(
+            "hwloc-missing",
+            "libhwloc is not found here; the topology is read from /sys instead",
+            "installing hwloc on the compute nodes, which knows the caches and packages of more \
+             machines",
+        ));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bindings::Bindings;
 use super::diagnosis::{Diagnosed, Diagnosis};
-use super::finding::{Finding, Severity};
+use super::finding::Severity;
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{LaunchLine, Mpi, Part, Program, Search, start};
@@ -116,13 +116,12 @@ impl Diagnosis {
             return;
         };
         let (store, program) = (Store::open(store), store::program_id(&identity));
+        let advice = "'rankweave check' again after the program was repaired; --allow or --mode \
+                      reorder to reorder it all the same";
+        let mut warn =
+            |code, text| self.findings.push(Severity::Warning.finding(code, text, advice));
         if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
-            let text = format!("topologies keep their ranks: {}", verdict.reason);
-            let code = "mixes-ranks";
-            self.findings.push(Finding::new(Severity::Warning, code, text).advise(
-                "'rankweave check' again after the program was repaired; --allow or --mode reorder to \
-                     reorder it all the same",
-            ));
+            warn("mixes-ranks", format!("topologies keep their ranks: {}", verdict.reason));
         }
         let reason = match store.objection(&program) {
             Ok(None) => return,
@@ -131,19 +130,8 @@ impl Diagnosis {
             Ok(Some(verdict)) => verdict.reason,
             Err(error) => error.to_string(),
         };
-        self.findings.push(
-            Finding::new(
-                Severity::Warning,
-                "check-differs",
-                format!(
-                    "'rankweave check' found that the program gives other results with other ranks: {reason}"
-                ),
-            )
-            .advise(
-                "'rankweave check' again after the program was repaired; --allow or --mode reorder to \
-                     reorder it all the same",
-            ),
-        );
+        let found = "'rankweave check' found that the program gives other results with other ranks";
+        warn("check-differs", format!("{found}: {reason}"));
         self.left_alone = Some("'rankweave check' found a difference".into());
     }
 

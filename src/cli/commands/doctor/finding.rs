@@ -1,9 +1,9 @@
-//! Something found out about a launch or a program that the user should know.
+//! A finding: a fact about a launch or a program that the user should know.
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Severity {
-    /// Good to know.
+    /// It changes nothing in what is recorded.
     Note,
     /// Something may go wrong.
     Warning,
@@ -19,9 +19,20 @@ impl Severity {
             Severity::Problem => "problem",
         }
     }
+
+    /// A finding of this severity. Without advice, `advice` is empty.
+    pub(super) fn finding(
+        self,
+        code: &'static str,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Finding {
+        let advice = Some(advice.into()).filter(|advice| !advice.is_empty());
+        Finding { level: self, code, text: text.into(), advice }
+    }
 }
 
-/// Something found out that the user should know.
+/// A fact that the user should know.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub level: Severity,
@@ -30,18 +41,4 @@ pub(super) struct Finding {
     pub text: String,
     /// What to do about it.
     pub advice: Option<String>,
-}
-
-impl Finding {
-    /// A finding without advice.
-    pub(super) fn new(level: Severity, code: &'static str, text: impl Into<String>) -> Finding {
-        Finding { level, code, text: text.into(), advice: None }
-    }
-
-    /// Adds what to do about it.
-    #[must_use]
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Finding {
-        self.advice = Some(advice.into());
-        self
-    }
 }

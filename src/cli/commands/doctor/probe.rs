@@ -60,14 +60,14 @@ pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Nod
     let findings = nodes
         .iter()
         .filter(|node| node.preloaded < node.processes)
-        .map(|node| Finding {
-            level: Severity::Problem,
-            code: "not-preloaded",
-            text: format!(
-                "on {} the library is in {} of {} processes",
-                node.name, node.preloaded, node.processes
-            ),
-            advice: Some("installing it there under the same path".into()),
+        .map(|node| {
+            let Node { name, processes, preloaded } = node;
+            let text = format!("on {name} the library is in {preloaded} of {processes} processes");
+            Severity::Problem.finding(
+                "not-preloaded",
+                text,
+                "installing it there under the same path",
+            )
         })
         .collect();
     Ok((nodes, findings))

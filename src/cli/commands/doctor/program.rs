@@ -3,7 +3,7 @@
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity};
 use crate::cli::inspect::{Closure, Image, Mpi, Program};
-use crate::cli::launcher::Launcher;
+use crate::cli::launcher::{Launcher, base_name};
 use crate::cli::preload;
 use crate::options::Family;
 use crate::options::is_c_function;
@@ -15,17 +15,11 @@ use std::path::Path;
 /// What the program needs and is not there.
 pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
     if !closure.missing.is_empty() {
-        program.findings.push(
-            Finding::new(
-                Severity::Warning,
-                "libraries-missing",
-                format!(
-                    "libraries of the program are not found here: {}",
-                    closure.missing.join(", ")
-                ),
-            )
-            .advise("loading the modules that the job loads, or LD_LIBRARY_PATH"),
-        );
+        program.findings.push(Severity::Warning.finding(
+            "libraries-missing",
+            format!("libraries of the program are not found here: {}", closure.missing.join(", ")),
+            "loading the modules that the job loads, or LD_LIBRARY_PATH",
+        ));
     }
 }
 
@@ -37,29 +31,22 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
         Program::Binary(image) => binary(program, image, diagnosis, &mut found),
         Program::Script { text } => script(program, text, &mut found),
         Program::Container(name) => found.push(container(name, diagnosis)),
-        Program::Strange(path) => found.push(Finding::new(
-            Severity::Problem,
+        Program::Strange(path) => found.push(Severity::Problem.finding(
             "not-a-program",
             format!("{} is neither a program nor a script", path.display()),
+            "",
         )),
-        Program::Unreadable(path, why) => found.push(
-            Finding::new(
-                Severity::Warning,
-                "program-unreadable",
-                format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
-            )
-            .advise("running this as a user who can read it; the library is preloaded into it all the same"),
-        ),
-        Program::Missing(word) => found.push(
-            Finding::new(
-                Severity::Problem,
-                "program-missing",
-                format!("there is no program '{word}' here"),
-            )
-            .advise("the full path, or running this where the launch runs"),
-        ),
-        Program::Nothing => found.push(Finding::new(
-            Severity::Problem,
+        Program::Unreadable(path, why) => found.push(Severity::Warning.finding(
+            "program-unreadable",
+            format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
+            "running this as a user who can read it; the library is preloaded into it all the same",
+        )),
+        Program::Missing(word) => found.push(Severity::Problem.finding(
+            "program-missing",
+            format!("there is no program '{word}' here"),
+            "the full path, or running this where the launch runs",
+        )),
+        Program::Nothing => found.push(Severity::Problem.finding(
             "no-program",
             match &diagnosis.launch.file {
                 Some(file) => {
@@ -67,6 +54,7 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
                 }
                 None => "the command line names no program".to_string(),
             },
+            "",
         )),
     }
     if let Some((mpi, how)) = &program.mpi {
@@ -79,25 +67,17 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
 fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
     for through in &program.started.through {
         if let Some(how) = &through.clears {
-            found.push(
-                Finding::new(
-                    Severity::Problem,
-                    "clears-preload",
-                    format!("'{how}' takes LD_PRELOAD away from the program"),
-                )
-                .advise("a command that keeps LD_PRELOAD and the RANKWEAVE_ variables"),
-            );
+            found.push(Severity::Problem.finding(
+                "clears-preload",
+                format!("'{how}' takes LD_PRELOAD away from the program"),
+                "a command that keeps LD_PRELOAD and the RANKWEAVE_ variables",
+            ));
         } else if let Some(value) = &through.preload {
-            found.push(
-                Finding::new(
-                    Severity::Problem,
-                    "replaces-preload",
-                    format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
-                )
-                .advise(
-                    "setting that LD_PRELOAD outside of the launch: 'rankweave run' adds to it",
-                ),
-            );
+            found.push(Severity::Problem.finding(
+                "replaces-preload",
+                format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
+                "setting that LD_PRELOAD outside of the launch: 'rankweave run' adds to it",
+            ));
         }
     }
 }
@@ -119,35 +99,29 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     if let Some((_, library)) = &diagnosis.library
         && !image.fits(library)
     {
-        return Some(Finding::new(
-            Severity::Problem,
+        return Some(Severity::Problem.finding(
             "architecture",
             format!(
                 "the program is for {}, the library for {}",
                 image.architecture(),
                 library.architecture()
             ),
+            "",
         ));
     }
     if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
-        return Some(
-            Finding::new(
-                Severity::Problem,
-                "static",
-                "the program is linked statically: nothing can be preloaded into it",
-            )
-            .advise("linking it dynamically (without -static; on Cray: -dynamic)"),
-        );
+        return Some(Severity::Problem.finding(
+            "static",
+            "the program is linked statically: nothing can be preloaded into it",
+            "linking it dynamically (without -static; on Cray: -dynamic)",
+        ));
     }
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
-        return Some(
-            Finding::new(
-                Severity::Problem,
-                "mpi-linked-in",
-                "MPI itself is linked into the program statically: its calls do not leave it",
-            )
-            .advise("linking with the shared library of the MPI (libmpi.so)"),
-        );
+        return Some(Severity::Problem.finding(
+            "mpi-linked-in",
+            "MPI itself is linked into the program statically: its calls do not leave it",
+            "linking with the shared library of the MPI (libmpi.so)",
+        ));
     }
     None
 }
@@ -156,19 +130,16 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
 fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
     if let Some(interpreter) = image.interpreter.as_deref() {
         if interpreter.contains("ld-musl") {
-            found.push(
-                Finding::new(
-                    Severity::Problem,
-                    "musl",
-                    "the program uses musl, the library needs glibc",
-                )
-                .advise("a build of the program for glibc"),
-            );
+            found.push(Severity::Problem.finding(
+                "musl",
+                "the program uses musl, the library needs glibc",
+                "a build of the program for glibc",
+            ));
         } else if !Path::new(interpreter).exists() {
-            found.push(Finding::new(
-                Severity::Warning,
+            found.push(Severity::Warning.finding(
                 "interpreter-missing",
                 format!("the program asks for {interpreter}, which is not here"),
+                "",
             ));
         }
     }
@@ -183,89 +154,66 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
         .filter(|name| name.strip_prefix('P').is_some_and(|n| is_c_function(n.as_bytes())))
         .collect();
     if !own.is_empty() {
-        found.push(
-            Finding::new(
-                Severity::Warning,
-                "profiles-itself",
-                format!(
-                    "the program has a profiling layer linked in and calls {} such as {}: these \
-                     calls are not recorded, and its ranks are left alone",
-                    own.len(),
-                    own[0]
-                ),
-            )
-            .advise("linking it without that layer"),
-        );
+        found.push(Severity::Warning.finding(
+            "profiles-itself",
+            format!(
+                "the program has a profiling layer linked in and calls {} functions such as {}: \
+                 these calls are not recorded, and its ranks are left alone",
+                own.len(),
+                own[0]
+            ),
+            "linking it without that layer",
+        ));
     }
 }
 
 /// Whether the program uses MPI, and how its library is known.
 fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
-    let name = image.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = base_name(&image.path);
     if program.mpi.is_none() {
         found.push(match interpreter_of(&name) {
-            Some(language) => Finding::new(
-                Severity::Warning,
+            Some(language) => Severity::Warning.finding(
                 "mpi-unknown-yet",
                 format!(
                     "{language} loads its MPI library while it runs, and which is not known here; \
                      functions newer than MPI 3.1 are hidden from it, and if it has some its ranks \
                      are left alone"
                 ),
-            )
-            .advise(format!("{}=/path/to/libmpi.so, which says which it will be", preload::functions::MPI)),
-            None => Finding::new(
-                Severity::Problem,
+                format!(
+                    "{}=/path/to/libmpi.so, the one that it will load",
+                    preload::functions::MPI
+                ),
+            ),
+            None => Severity::Problem.finding(
                 "no-mpi",
-                "the program uses no MPI library: neither it nor a library of it is linked with one",
-            )
-            .advise("the program itself, if this one starts it; or one that was built with mpicc"),
+                "neither the program nor one of its libraries is linked with an MPI library",
+                "the program itself, if this one starts it; or one that was built with mpicc",
+            ),
         });
     } else if let Some((_, Some(how))) = &program.mpi {
         let who = interpreter_of(&name).unwrap_or("the program");
-        found.push(Finding::new(
-            Severity::Note,
+        found.push(Severity::Note.finding(
             "loads-mpi",
             format!("{who} loads its MPI library while it runs; which one is known: {how}"),
+            "",
         ));
         if interpreter_of(&name).is_none() && program.bindings.count() == 0 {
-            found.push(
-                Finding::new(
-                    Severity::Warning,
-                    "no-mpi-calls",
-                    "the program is not linked with MPI and calls none of its functions",
-                )
-                .advise("the program itself, if this one starts it"),
-            );
+            found.push(Severity::Warning.finding(
+                "no-mpi-calls",
+                "the program is not linked with MPI and calls none of its functions",
+                "the program itself, if this one starts it",
+            ));
         }
     }
 }
 
 /// Languages whose programs load MPI while they run, by the name of the interpreter.
 fn interpreter_of(name: &str) -> Option<&'static str> {
-    let known = [
-        ("python", "Python"),
-        ("pypy", "Python"),
-        ("julia", "Julia"),
-        ("perl", "Perl"),
-        ("R", "R"),
-        ("Rscript", "R"),
-        ("java", "Java"),
-        ("ruby", "Ruby"),
-        ("node", "Node"),
-        ("lua", "Lua"),
-        ("octave", "Octave"),
-        ("matlab", "MATLAB"),
-        ("MATLAB", "MATLAB"),
-    ];
-    known
-        .iter()
-        .find(|(start, _)| {
-            name.strip_prefix(start).is_some_and(|rest| {
-                rest.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-')
-            })
-        })
-        .map(|known| known.1)
+    const KNOWN: &str = "python=Python pypy=Python julia=Julia perl=Perl R=R Rscript=R java=Java \
+        ruby=Ruby node=Node lua=Lua octave=Octave matlab=MATLAB MATLAB=MATLAB";
+    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
+    let mut known = KNOWN.split_whitespace().filter_map(|pair| pair.split_once('='));
+    known.find(|(start, _)| name.strip_prefix(start).is_some_and(is_version)).map(|known| known.1)
 }
 
 /// A program with rights of its own: the loader does not preload into it.
@@ -279,14 +227,11 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
         let own = (mode & 0o4000 == 0 || metadata.uid() == user)
             && (mode & 0o2000 == 0 || metadata.gid() == group);
         let level = if own { Severity::Warning } else { Severity::Problem };
-        found.push(
-            Finding::new(
-                level,
-                "set-id",
-                format!("{} is set-user-id or set-group-id: {ignored}", path.display()),
-            )
-            .advise("a copy of the program without these bits"),
-        );
+        found.push(level.finding(
+            "set-id",
+            format!("{} is set-user-id or set-group-id: {ignored}", path.display()),
+            "a copy of the program without these bits",
+        ));
     }
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
     // SAFETY: two C strings; no buffer is given, only the size is asked for.
@@ -296,14 +241,11 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
     if size > 0 {
         // Root gains nothing from capabilities of a file, so nothing is ignored for it.
         let level = if user == 0 { Severity::Warning } else { Severity::Problem };
-        found.push(
-            Finding::new(
-                level,
-                "capabilities",
-                format!("{} has file capabilities: {ignored}", path.display()),
-            )
-            .advise("a copy of the program without them (cp does not keep them)"),
-        );
+        found.push(level.finding(
+            "capabilities",
+            format!("{} has file capabilities: {ignored}", path.display()),
+            "a copy of the program without them (cp does not keep them)",
+        ));
     }
 }
 
@@ -333,28 +275,22 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
             && !line.contains("$LD_PRELOAD")
             && !line.contains("${LD_PRELOAD");
         if clears || replaces {
-            found.push(
-                Finding::new(
-                    Severity::Problem,
-                    "script-clears",
-                    format!(
-                        "the script takes LD_PRELOAD away, line {}: {}",
-                        number + 1,
-                        line.chars().take(80).collect::<String>()
-                    ),
-                )
-                .advise("LD_PRELOAD=\"mine.so:$LD_PRELOAD\" to add to it, or leaving it alone"),
-            );
+            found.push(Severity::Problem.finding(
+                "script-clears",
+                format!(
+                    "the script takes LD_PRELOAD away, line {}: {}",
+                    number + 1,
+                    line.chars().take(80).collect::<String>()
+                ),
+                "LD_PRELOAD=\"mine.so:$LD_PRELOAD\" to add to it, or leaving it alone",
+            ));
         }
     }
-    found.push(
-        Finding::new(
-            Severity::Warning,
-            "script",
-            format!("'{name}' is a script; what it starts is not known without running it"),
-        )
-        .advise("rankweave doctor with the program that the script starts"),
-    );
+    found.push(Severity::Warning.finding(
+        "script",
+        format!("'{name}' is a script; what it starts is not known without running it"),
+        "rankweave doctor with the program that the script starts",
+    ));
 }
 
 fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
@@ -373,15 +309,14 @@ fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
         "enroot" => format!("enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
         _ => format!("making {directory} visible inside and passing LD_PRELOAD={library} on"),
     };
-    Finding::new(
-        Severity::Problem,
+    Severity::Problem.finding(
         "container",
         format!(
             "{name} runs the program in a container: the library has to be visible inside under \
              the same path, and LD_PRELOAD has to be passed on"
         ),
+        advice,
     )
-    .advise(advice)
 }
 
 fn mpi_library(
@@ -392,13 +327,13 @@ fn mpi_library(
     found: &mut Vec<Finding>,
 ) {
     if mpi.family == Family::Unknown {
-        found.push(Finding::new(
-            Severity::Problem,
+        found.push(Severity::Problem.finding(
             "unknown-mpi",
             format!(
                 "{} is an MPI of an unknown kind: its calls are passed on untouched",
                 mpi.path.display()
             ),
+            "",
         ));
     }
     let other = match diagnosis.launch.launcher {
@@ -407,40 +342,37 @@ fn mpi_library(
         _ => false,
     };
     if other {
-        found.push(
-            Finding::new(
-                Severity::Problem,
-                "other-launcher",
-                format!(
-                    "the launcher is that of {}, the program uses {}: each process would be a job \
+        found.push(Severity::Problem.finding(
+            "other-launcher",
+            format!(
+                "the launcher is that of {}, the program uses {}: each process would be a job \
                      of its own",
-                    diagnosis.launch.launcher.name(),
-                    mpi.version().unwrap_or_else(|| mpi.family.name().into()),
-                ),
-            )
-            .advise("the launcher of the program's own MPI"),
-        );
+                diagnosis.launch.launcher.name(),
+                mpi.version().unwrap_or_else(|| mpi.family.name().into()),
+            ),
+            "the launcher of the program's own MPI",
+        ));
     } else if how.is_none()
         && let Some(beside) = &diagnosis.launcher_mpi
         && beside.path != mpi.path
         && beside.family == mpi.family
         && beside.version() != mpi.version()
     {
-        found.push(Finding::new(
-            Severity::Warning,
+        found.push(Severity::Warning.finding(
             "other-version",
             format!(
                 "the launcher belongs to {}, the program uses {}",
                 beside.version().unwrap_or_default(),
                 mpi.version().unwrap_or_default()
             ),
+            "",
         ));
     }
     if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
-        found.push(Finding::new(
-            Severity::Problem,
+        found.push(Severity::Problem.finding(
             "one-rank",
             "the launch has one rank: no traffic is recorded",
+            "",
         ));
     }
 }
