@@ -17,7 +17,7 @@ pub enum Colours {
 }
 
 /// When to use colours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum When {
     /// On a terminal that has them, unless NO_COLOR is set.
     #[default]

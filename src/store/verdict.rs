@@ -21,13 +21,14 @@ const KEPT: usize = 16;
 const LARGEST: u64 = 4 << 20;
 
 /// The outcome of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Finding {
     /// Permuted ranks changed nothing.
     Safe,
     /// They changed the program's output or its exit code.
     Differs,
     /// The program could not be compared with itself.
+    #[default]
     NotComparable,
     /// A launch found that it takes ranks of a reordered communicator for those of another one
     /// ([`crate::decide::mixed_ranks`]): its ranks may be reordered, but not by constructors of topologies.

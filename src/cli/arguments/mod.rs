@@ -5,9 +5,20 @@ pub(in crate::cli) mod number_file;
 pub(in crate::cli) mod selection;
 pub(in crate::cli) mod settings;
 
+use crate::base::error::{Error, ErrorKind, Result};
+use regex::{Regex, RegexBuilder};
 use std::time::Duration;
 
 /// A time limit: seconds, or a number with a unit such as `10m`.
-pub(in crate::cli) fn time_limit(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn time_limit(text: &str) -> std::result::Result<Duration, String> {
     crate::options::seconds(text).map_err(|e| e.to_string())
+}
+
+/// The regular expression that `option` gives; `^` and `$` stand for the ends of each line.
+pub(in crate::cli) fn regular_expression(text: &str, option: &str) -> Result<Regex> {
+    RegexBuilder::new(text).multi_line(true).size_limit(1 << 22).build().map_err(|e| {
+        let what = e.to_string().lines().last().unwrap_or_default().trim().to_string();
+        Error::new(ErrorKind::Usage, format!("'{text}' is no regular expression: {what}"))
+            .at(option)
+    })
 }

@@ -5,6 +5,7 @@ use crate::base::file;
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
 use crate::store::{self, Launch, LaunchMode, Record, Store, Verdict};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Options of commands that read the store.
@@ -12,22 +13,25 @@ use std::path::{Path, PathBuf};
 pub(in crate::cli) struct StoreArgs {
     /// Directory where matrices are kept between launches
     ///
-    /// [default: $XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave]
-    #[arg(long, value_name = "DIR", env = "RANKWEAVE_STORE", hide_env_values = true)]
+    /// [default: $XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave] [env: RANKWEAVE_STORE]
+    #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
 }
 
 impl StoreArgs {
     pub(in crate::cli) fn open(&self) -> Result<Store> {
-        match self.given() {
-            Some(store) => Ok(store),
-            None => Store::default_dir().map(Store::open),
-        }
+        self.given().map_or_else(|| Store::default_dir().map(Store::open), Ok)
     }
 
-    /// The store that was asked for.
+    /// The store that the option names, or else `RANKWEAVE_STORE`.
     pub(in crate::cli) fn given(&self) -> Option<Store> {
-        self.store.as_ref().filter(|d| !d.as_os_str().is_empty()).map(Store::open)
+        let variable = || std::env::var_os("RANKWEAVE_STORE").filter(|name| !name.is_empty());
+        self.typed().or_else(|| variable().map(|name| Store::open(Path::new(&name))))
+    }
+
+    /// The store that the option names.
+    pub(in crate::cli) fn typed(&self) -> Option<Store> {
+        self.store.as_ref().map(Store::open)
     }
 }
 
@@ -53,7 +57,7 @@ impl SelectArgs {
         }
     }
 
-    /// What `rankweave check` found about the program of a record; nothing if that cannot be known.
+    /// What `rankweave check` found about the program of a record; empty if the program is not known.
     pub(in crate::cli) fn verdicts(&self, record: &Record) -> Vec<Verdict> {
         let found = record.program_id().and_then(|program| {
             let store = self.store.open().ok()?;
@@ -75,10 +79,7 @@ pub(in crate::cli) fn record(
     if selector.contains('/') && path.is_file() {
         return matrix_file(path);
     }
-    match open()?.find_path(Some(selector)) {
-        Ok(path) => matrix_file(&path),
-        Err(error) => Err(error),
-    }
+    matrix_file(&open()?.find_path(Some(selector))?)
 }
 
 /// A file as a record, whatever its format.
@@ -96,7 +97,7 @@ pub(in crate::cli) fn matrix_file(path: &Path) -> Result<Record> {
     Ok(record_of(matrix, &key, &name))
 }
 
-/// A record of a matrix that no launch of ours recorded.
+/// A record of a matrix that another tool wrote.
 pub(in crate::cli) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
     Record {
         key: key.to_string(),
@@ -121,17 +122,15 @@ const LARGEST: u64 = 32 << 30;
 pub(in crate::cli) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let result = match path.as_os_str() == "-" {
-        true => std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map(|_| ()),
-        false => file::read_given(path, LARGEST, |start| !start.starts_with(&store::MAGIC))
-            .map(|content| bytes = content),
+        true => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes),
+        false => file::read_given(path, LARGEST, |start| !start.starts_with(&store::MAGIC)),
     };
-    match result {
-        Ok(()) => Ok(bytes),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Err(Error::new(ErrorKind::NotFound, "there is no such file").at(path.display()))
+    result.map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NotFound, "there is no such file").at(path.display())
         }
-        Err(e) => Err(Error::io("cannot read", path, &e)),
-    }
+        _ => Error::io("cannot read", path, &e),
+    })
 }
 
 /// Which kinds of traffic count.

@@ -75,9 +75,7 @@ impl ImportArgs {
         );
         Ok(Exit::Done)
     }
-}
 
-impl ImportArgs {
     fn read(&self, file: &Path) -> Result<Record> {
         let Some(name) = &self.from else { return selection::matrix_file(file) };
         let bytes = selection::read(file)?;
@@ -149,9 +147,7 @@ impl ExportArgs {
         output::write_to(self.out.as_deref(), |out| format.write(&export, out))?;
         Ok(Exit::Done)
     }
-}
 
-impl ExportArgs {
     /// The process of each task.
     fn order(&self, record: &Record) -> Result<Vec<u32>> {
         if let Some(path) = &self.mapping {
@@ -168,17 +164,14 @@ impl ExportArgs {
     }
 
     fn given_order(&self, path: &Path, record: &Record) -> Result<Vec<u32>> {
-        let name = path.display().to_string();
         let tasks = record.matrix.tasks();
         let order: Option<Vec<u32>> =
             number_file::mapping(path)?.into_iter().map(|p| u32::try_from(p).ok()).collect();
-        let order = order.filter(|order| order.len() == tasks && is_permutation(order));
-        let Some(order) = order else {
+        order.filter(|order| order.len() == tasks && is_permutation(order)).ok_or_else(|| {
             let what = format!("this is not an order of {tasks} processes");
-            return Err(Error::new(ErrorKind::Infeasible, what)
-                .at(name)
-                .advise("one line for each task, each process from 0 once"));
-        };
-        Ok(order)
+            Error::new(ErrorKind::Infeasible, what)
+                .at(path.display())
+                .advise("one line for each task, each process from 0 once")
+        })
     }
 }

@@ -7,10 +7,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
-use crate::cli::launcher::Launcher;
-use crate::cli::preload::command::launch_command;
-use crate::cli::preload::{functions, library, settings};
-use crate::options::FUNCTIONS;
+use crate::cli::preload::command::Prepared;
 use std::os::unix::process::CommandExt;
 
 const EXAMPLES: &str = "\
@@ -56,15 +53,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let mut variables = settings::variables(&self.settings)?;
-        let library = library::find()?;
-        let launcher = Launcher::of_command(&self.launch)?;
-        if let Some(functions) = functions::for_launch(&launcher, &self.launch, &library) {
-            variables.push((FUNCTIONS.to_string(), functions));
-        }
-        let plan = launch_command(&launcher, &self.launch, &library, &variables, |name| {
-            std::env::var(name).ok()
-        })?;
+        let prepared = Prepared::new(&self.launch, &self.settings)?.with_functions(&self.launch);
+        let plan = prepared.command(&self.launch, &prepared.variables)?;
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);

@@ -38,7 +38,7 @@ pub struct Args {
     ///
     /// auto: on a terminal that has colours, unless NO_COLOR is set.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true)]
-    color: ColorArg,
+    color: When,
 
     /// Width of the heat map in characters [default: that of the terminal]
     #[arg(long, value_name = "N")]
@@ -47,17 +47,6 @@ pub struct Args {
     /// Do not draw the heat map
     #[arg(long)]
     no_map: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum ColorArg {
-    /// On a terminal that has them, unless NO_COLOR is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 impl Args {
@@ -71,12 +60,7 @@ impl Args {
         }
         let mut text = summary.text();
         if !self.no_map {
-            let when = match self.color {
-                ColorArg::Auto => When::Auto,
-                ColorArg::Always => When::Always,
-                ColorArg::Never => When::Never,
-            };
-            let colours = terminal::colours(when, std::io::stdout().is_terminal(), |name| {
+            let colours = terminal::colours(self.color, std::io::stdout().is_terminal(), |name| {
                 std::env::var(name).ok()
             });
             let width = self.width.map_or_else(terminal_width, usize::from);

@@ -1,13 +1,14 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
-use super::{app_file, library, settings};
+use super::settings::{self, Variables};
+use super::{app_file, functions, library};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
 use crate::cli::inspect::{Image, listed};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
-use crate::options::is_c_function;
-use std::path::Path;
+use crate::options::{FUNCTIONS, is_c_function};
+use std::path::{Path, PathBuf};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
@@ -61,14 +62,38 @@ pub fn launch_command(
     Ok(plan)
 }
 
-/// The plan for a command without options. Errors: no such launcher, no library, or a variable that
-/// cannot be understood.
-pub(in crate::cli) fn plan_of(command: &[String]) -> Result<LaunchCommand> {
-    let variables = settings::variables(&SettingsArgs::default())?;
-    let launcher = Launcher::of_command(command)?;
-    launch_command(&launcher, command, &library::find()?, &variables, |name| {
-        std::env::var(name).ok()
-    })
+/// The launcher of a command, the library, and the settings to pass on.
+#[derive(Debug)]
+pub(in crate::cli) struct Prepared {
+    launcher: LocatedLauncher,
+    library: PathBuf,
+    pub(in crate::cli) variables: Variables,
+}
+
+impl Prepared {
+    /// Errors: a variable that cannot be understood, no library, no such launcher.
+    pub(in crate::cli) fn new(command: &[String], given: &SettingsArgs) -> Result<Prepared> {
+        let variables = settings::variables(given)?;
+        let library = library::find()?;
+        Ok(Prepared { launcher: Launcher::of_command(command)?, library, variables })
+    }
+
+    /// Adds the variable that names the functions of an MPI library which programs load by themselves.
+    pub(in crate::cli) fn with_functions(mut self, command: &[String]) -> Prepared {
+        let names = functions::for_launch(&self.launcher, command, &self.library);
+        self.variables.extend(names.map(|names| (FUNCTIONS.to_string(), names)));
+        self
+    }
+
+    /// The command that is executed, in the environment of this process.
+    pub(in crate::cli) fn command(
+        &self,
+        command: &[String],
+        variables: &[(String, String)],
+    ) -> Result<LaunchCommand> {
+        let environment = |name: &str| std::env::var(name).ok();
+        launch_command(&self.launcher, command, &self.library, variables, environment)
+    }
 }
 
 /// What is preloaded already with the library: in front of other tools that wrap MPI calls, because

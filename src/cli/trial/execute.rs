@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::preload::command::LaunchCommand;
+use crate::report::units::printable;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,9 +12,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a launch may take to end once it was told to.
+/// How long a launch may take to end after it got a signal.
 const GRACE: Duration = Duration::from_secs(10);
-/// Output of which more is not read.
+/// Most bytes of output that are read.
 const LARGEST: u64 = 256 << 20;
 
 /// How a launch ended.
@@ -23,7 +24,7 @@ pub(in crate::cli) enum End {
     Code(i32),
     /// By a signal.
     Signal(i32),
-    /// By us, when its time was up.
+    /// This command ended it at the time limit.
     TimedOut,
 }
 
@@ -49,6 +50,16 @@ pub(in crate::cli) struct TrialRun {
     pub(in crate::cli) out: Vec<u8>,
     /// Standard error.
     pub(in crate::cli) err: Vec<u8>,
+}
+
+impl TrialRun {
+    /// How it failed, with the last line of its standard error; `None` if it ended with exit code 0.
+    pub(in crate::cli) fn failure(&self) -> Option<String> {
+        let err = String::from_utf8_lossy(&self.err);
+        let last = err.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
+        let last = last.map(|line| format!(" ({})", printable(line))).unwrap_or_default();
+        (self.end != End::Code(0)).then(|| self.end.words() + &last)
+    }
 }
 
 /// Where the output of a run goes.
@@ -82,7 +93,7 @@ extern "C" fn remember(signal: libc::c_int) {
     RECEIVED.store(signal, Ordering::Relaxed);
 }
 
-/// Has signals that would end this command wait until the launch was ended and all was put back.
+/// Delays the signals that would end this command: first the launch is ended and files are put back.
 fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only stores a number. A signal that was ignored stays ignored (nohup).
@@ -140,7 +151,7 @@ pub(in crate::cli) fn execute(
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let status = child.wait();
-        // Nobody listens only when this command is about to end.
+        // This fails only if the receiver is gone: then this command is about to end.
         let _ = sender.send((status, Instant::now()));
     });
     let mut timed_out = false;
@@ -165,7 +176,7 @@ pub(in crate::cli) fn execute(
             _ => {}
         }
     };
-    // What the launcher may have left of its group.
+    // The launcher may have left processes of its group.
     if told.is_some() {
         tell(group, libc::SIGKILL);
     }

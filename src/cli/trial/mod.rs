@@ -1,8 +1,9 @@
 //! Launches that a command starts itself, several of one kind in a row: for `check` and `compare`.
 //!
-//! A [`Series`] is a launch that can be started plain or with the library and settings of its own;
-//! [`execute`] runs one and waits for it. What the library stores goes to a [`Scratch`] store inside
-//! the user's, which the node of rank 0 sees as well, so that the user's records stay as they are.
+//! A [`Series`] is a launch that can be started plain, or with the library and settings of its own.
+//! [`execute`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so that
+//! the user's records stay as they are. It is a folder inside the user's store, because the node of rank 0
+//! has to see it.
 
 mod execute;
 
@@ -10,10 +11,8 @@ pub(super) use execute::{End, Streams, TrialRun, execute};
 
 use crate::base::error::{Error, Result};
 use crate::cli::arguments::settings::SettingsArgs;
-use crate::cli::launcher::{Launcher, LocatedLauncher};
-use crate::cli::preload::command::{LaunchCommand, launch_command};
-use crate::cli::preload::{functions, library, settings};
-use crate::options::{FUNCTIONS, TABLE};
+use crate::cli::preload::command::{LaunchCommand, Prepared};
+use crate::options::TABLE;
 use crate::store::{Record, Store};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,10 +24,8 @@ const OWN: [&str; 2] = ["RANKWEAVE_MODE", "RANKWEAVE_VERBOSE"];
 #[derive(Debug)]
 pub(super) struct Series {
     launch: Vec<String>,
-    found: LocatedLauncher,
-    library: PathBuf,
-    /// What is in the user's environment.
-    variables: Vec<(String, String)>,
+    /// With the variables of the user's environment.
+    prepared: Prepared,
     /// Standard input of every run.
     stdin: Option<PathBuf>,
     /// Time after which a run is ended.
@@ -42,16 +39,10 @@ impl Series {
         stdin: Option<PathBuf>,
         timeout: Option<Duration>,
     ) -> Result<Series> {
-        let variables = settings::variables(&SettingsArgs::default())?;
-        let found = Launcher::of_command(launch)?;
-        let library = library::find()?;
-        let mut variables: Vec<_> =
-            variables.into_iter().filter(|v| !OWN.contains(&v.0.as_str())).collect();
-        if let Some(functions) = functions::for_launch(&found, launch, &library) {
-            variables.push((FUNCTIONS.to_string(), functions));
-        }
+        let mut prepared = Prepared::new(launch, &SettingsArgs::default())?.with_functions(launch);
+        prepared.variables.retain(|v| !OWN.contains(&v.0.as_str()));
         let stdin = stdin.or_else(regular_stdin);
-        Ok(Series { launch: launch.to_vec(), found, library, variables, stdin, timeout })
+        Ok(Series { launch: launch.to_vec(), prepared, stdin, timeout })
     }
 
     /// Runs it without the library.
@@ -68,13 +59,11 @@ impl Series {
         settings: &[(&str, Option<String>)],
         streams: &Streams,
     ) -> Result<TrialRun> {
-        let mut variables = self.variables.clone();
+        let mut variables = self.prepared.variables.clone();
         variables.retain(|v| settings.iter().all(|s| s.0 != v.0));
         let set = settings.iter().filter_map(|(n, v)| Some((n.to_string(), v.clone()?)));
         variables.extend(set);
-        let plan = launch_command(&self.found, &self.launch, &self.library, &variables, |name| {
-            std::env::var(name).ok()
-        })?;
+        let plan = self.prepared.command(&self.launch, &variables)?;
         // What is in our environment reaches the processes of this node by itself.
         let removed: Vec<&str> = TABLE.iter().map(|option| option.env).collect();
         execute(&plan, &removed, self.stdin.as_deref(), streams, self.timeout)
@@ -118,18 +107,19 @@ impl Scratch {
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
     }
 
-    /// The record that the last launch left, if it left one. Removes what was there.
+    /// The record that the last launch left, if it left one. Errors: it cannot be read.
+    pub(super) fn newest(&self) -> Result<Option<Record>> {
+        let entries = self.store().list()?;
+        entries.first().map(|entry| crate::store::read_file(&entry.path)).transpose()
+    }
+
+    /// [`Scratch::newest`], which it removes: it would be taken for the record of the next launch.
     pub(super) fn take(&self) -> Result<Option<Record>> {
-        let store = self.store();
-        let mut entries = store.list()?;
-        let newest = entries.drain(..).next();
-        let Some(entry) = newest else { return Ok(None) };
-        if let Some(problem) = entry.problem {
-            return Err(problem);
+        let record = self.newest()?;
+        for entry in self.store().list()? {
+            // If a file stays, the next launch still replaces it or leaves a newer one.
+            let _ = std::fs::remove_file(&entry.path);
         }
-        let record = crate::store::read_file(&entry.path)?;
-        // A leftover would be taken for the next launch's.
-        let _ = std::fs::remove_file(&entry.path);
-        Ok(Some(record))
+        Ok(record)
     }
 }

@@ -1,12 +1,13 @@
 //! The runs of a check and what is concluded from them.
 //!
-//! 1. The program runs plain, and once more recorded: what differs between these varies by itself. If
-//!    they agree only as sorted lines, lines are compared sorted from here on; if not even so, a third
-//!    plain run tells whether the program varies or minds the library.
-//! 2. It runs once for each seed with permuted ranks. The store tells that they were: a launch whose
-//!    ranks were not permuted proves nothing.
-//! 3. Before a difference counts, the program runs plain again: a program that varies once in a while
-//!    is not one that minds its ranks.
+//! 1. The program runs plain, and once more recorded. What differs between these runs varies by itself.
+//!    If the runs agree only when their lines are sorted, lines are compared sorted from here on. If they
+//!    do not agree even then, one more plain run tells whether the program varies by itself or gives other
+//!    results with the library.
+//! 2. The program runs once for each seed with permuted ranks. The record of the run tells whether its
+//!    ranks were permuted: a run whose ranks were not permuted proves nothing.
+//! 3. Before a difference counts, the program runs plain again, because a program that varies only now
+//!    and then must not be reported as one whose results depend on the rank order.
 
 use super::files::Files;
 use super::text::{Difference, Filter, LineOrder};
@@ -15,14 +16,14 @@ use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
 use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
 
-/// Plain runs that are added to see whether the order of lines varies by itself.
+/// Most plain runs that are added to find out whether the order of lines varies by itself.
 const MORE_FOR_ORDER: usize = 3;
 /// How much longer than a plain run one with permuted ranks may take, unless a limit is given.
 const LONGER: f64 = 10.0;
 /// The same limit for short programs, in seconds.
 const LEAST: f64 = 60.0;
 
-/// What a run left: its output, and the files that were asked for.
+/// What a run left: its output, and the content of the files that are compared too.
 #[derive(Debug, Clone)]
 struct Run {
     outcome: TrialRun,
@@ -40,12 +41,12 @@ pub(super) struct RunDifference {
     pub(super) only_order: bool,
 }
 
-/// What was found.
-#[derive(Debug)]
+/// What the check found.
+#[derive(Debug, Default)]
 pub(super) struct Conclusion {
     /// The conclusion.
     pub(super) finding: Finding,
-    /// Why, in one sentence without an end; empty for a safe program.
+    /// Why, as a sentence without a full stop; empty for a safe program.
     pub(super) reason: String,
     /// The difference, if that is why.
     pub(super) difference: Option<RunDifference>,
@@ -57,26 +58,10 @@ pub(super) struct Conclusion {
     pub(super) plain_runs: usize,
     /// Seeds that permuted the ranks.
     pub(super) seeds: Vec<u64>,
-    /// Of a recorded run; `None` if the library recorded nothing.
+    /// The record of the recorded run; `None` if the library recorded nothing.
     pub(super) record: Option<Record>,
     /// Lines of standard output that were compared.
     pub(super) lines: usize,
-}
-
-impl Conclusion {
-    fn new(order: LineOrder) -> Conclusion {
-        Conclusion {
-            finding: Finding::NotComparable,
-            reason: String::new(),
-            difference: None,
-            again: Vec::new(),
-            order,
-            plain_runs: 0,
-            seeds: Vec::new(),
-            record: None,
-            lines: 0,
-        }
-    }
 }
 
 /// A check under way.
@@ -91,14 +76,12 @@ pub(super) struct Examination<'a> {
     pub(super) least_plain: usize,
     pub(super) seeds: &'a [u32],
     pub(super) fix: Option<String>,
-    /// Says what goes on.
-    pub(super) tell: fn(&str),
 }
 
 impl Examination<'_> {
     /// Does all runs.
     pub(super) fn conclude(mut self) -> Result<Conclusion> {
-        let mut found = Conclusion::new(self.order);
+        let mut found = Conclusion { order: self.order, ..Conclusion::default() };
         let Some(mut plain) = self.first_runs(&mut found)? else { return Ok(found) };
         if self.series.timeout.is_none() {
             let limit = (LONGER * plain[0].outcome.seconds).max(LEAST);
@@ -133,7 +116,7 @@ impl Examination<'_> {
         let mut plain: Vec<Run> = Vec::new();
         for _ in 1..self.least_plain {
             let run = self.plain(found)?;
-            if let Some(reason) = failed(&run) {
+            if let Some(reason) = run.outcome.failure() {
                 found.reason = format!("the program fails by itself: {reason}");
                 return Ok(None);
             }
@@ -153,12 +136,11 @@ impl Examination<'_> {
         let recorded = self.with_library("record", None)?;
         found.plain_runs += 1;
         found.record = self.scratch.take()?;
-        (self.tell)(&format!("plain run {}, recorded: {}", found.plain_runs, said(&recorded)));
+        eprintln!("rankweave: plain run {}, recorded: {}", found.plain_runs, said(&recorded));
         let Some(record) = &found.record else {
+            let why = "the program does not reach MPI_Finalize, has one rank, or is no MPI program";
             found.reason =
-                "the library recorded nothing: the program does not reach MPI_Finalize, \
-                            has one rank, or is no MPI program ('rankweave doctor' tells more)"
-                    .into();
+                format!("the library recorded nothing: {why} ('rankweave doctor' tells more)");
             return Ok(None);
         };
         self.filter.ignore_nodes(&record.launch.placement.node_names);
@@ -202,7 +184,7 @@ impl Examination<'_> {
         let moved = record.as_ref().is_some_and(|r| r.launch.is_reordered());
         let fine = self.is_like_one(&permuted, plain);
         let note = if moved || !fine { "" } else { " (its ranks were not permuted)" };
-        (self.tell)(&format!("permuted with seed {seed}: {}{note}", said(&permuted)));
+        eprintln!("rankweave: permuted with seed {seed}: {}{note}", said(&permuted));
         if fine {
             if moved {
                 found.seeds.push(u64::from(seed));
@@ -214,7 +196,7 @@ impl Examination<'_> {
         let Some(difference) = self.differ(&plain[0], &permuted, self.order) else {
             return Ok(true);
         };
-        // Is it the program that varies?
+        // More plain runs: they tell whether the program varies by itself.
         for _ in 0..if difference.only_order { MORE_FOR_ORDER } else { 1 } {
             let run = self.plain(found)?;
             plain.push(run);
@@ -259,7 +241,7 @@ impl Examination<'_> {
         let outcome = self.series.plain(self.streams)?;
         found.plain_runs += 1;
         let run = Run { outcome, files: self.files.read()? };
-        (self.tell)(&format!("plain run {}: {}", found.plain_runs, said(&run)));
+        eprintln!("rankweave: plain run {}: {}", found.plain_runs, said(&run));
         Ok(run)
     }
 
@@ -282,7 +264,8 @@ impl Examination<'_> {
         Ok(Run { outcome, files: self.files.read()? })
     }
 
-    /// Whether runs without permuted ranks agree; turns to sorted lines if they agree only so.
+    /// Whether runs without permuted ranks agree. If they agree only when lines are sorted, lines are
+    /// compared sorted from here on.
     fn agree(&mut self, plain: &[Run], found: &mut Conclusion) -> bool {
         let all = |order| plain[1..].iter().all(|run| self.differ(&plain[0], run, order).is_none());
         if all(self.order) {
@@ -315,7 +298,7 @@ impl Examination<'_> {
                 return Some(RunDifference { what, difference, only_order });
             }
         }
-        // Files have an order: one rank writes each part of them.
+        // The lines of a file have an order, because its place in the file is fixed for each rank.
         let pairs = plain.files.iter().zip(&other.files).zip(self.files.paths());
         pairs.into_iter().find_map(|((a, b), path)| {
             let there = |file: &Option<Vec<u8>>| file.is_none().then(|| (1, "no file".to_string()));
@@ -327,19 +310,6 @@ impl Examination<'_> {
             let what = path.display().to_string();
             Some(RunDifference { what, difference, only_order: false })
         })
-    }
-}
-
-/// Why a run cannot be compared with others.
-fn failed(run: &Run) -> Option<String> {
-    match run.outcome.end {
-        End::Code(0) => None,
-        end => {
-            let err = String::from_utf8_lossy(&run.outcome.err);
-            let last = err.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            let last = crate::report::units::printable(last.trim());
-            Some(if last.is_empty() { end.words() } else { format!("{} ({last})", end.words()) })
-        }
     }
 }
 

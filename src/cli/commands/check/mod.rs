@@ -165,7 +165,6 @@ impl Args {
             least_plain: usize::from(self.plain),
             seeds: &self.seeds.0,
             fix: self.fix.clone(),
-            tell: |text| eprintln!("rankweave: {text}"),
         };
         let found = examination.conclude()?;
         let remembered = if self.forget { None } else { self.remember(&store, &found)? };

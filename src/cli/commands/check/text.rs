@@ -8,8 +8,9 @@
 //!
 //! Limits: what is no text is compared byte by byte.
 
-use crate::base::error::{Error, ErrorKind, Result};
-use regex::{Regex, RegexBuilder};
+use crate::base::error::Result;
+use crate::cli::arguments::regular_expression;
+use regex::Regex;
 
 /// A number, whole or not.
 const NUMBER: &str = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?";
@@ -73,9 +74,10 @@ impl Tolerance {
 }
 
 /// In which order lines are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum LineOrder {
     /// As they were printed.
+    #[default]
     Printed,
     /// Sorted.
     Sorted,
@@ -102,18 +104,12 @@ pub(super) struct Filter {
 impl Filter {
     /// Errors: an expression that cannot be read.
     pub(super) fn new(tolerance: Tolerance, ignored: &[String]) -> Result<Filter> {
-        let compile = |text: &str| {
-            RegexBuilder::new(text).size_limit(1 << 22).build().map_err(|e| {
-                let what = e.to_string().lines().last().unwrap_or_default().trim().to_string();
-                Error::new(ErrorKind::Usage, format!("'{text}' is no regular expression: {what}"))
-            })
-        };
-        let given = |text: &String| compile(text).map_err(|e| e.at("--ignore"));
+        let compile = |text: &str| regular_expression(text, "--ignore");
         let number = compile(NUMBER)?;
         let nature = |text: &&str| compile(&text.replace('N', NUMBER));
         Ok(Filter {
             tolerance,
-            ignored: ignored.iter().map(given).collect::<Result<_>>()?,
+            ignored: ignored.iter().map(|text| compile(text)).collect::<Result<_>>()?,
             by_nature: BY_NATURE.iter().map(nature).collect::<Result<_>>()?,
             number,
         })

@@ -1,10 +1,10 @@
 //! One run of a comparison, and the number that is compared.
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
-use crate::report::units::printable;
+use crate::cli::arguments::regular_expression;
+use crate::cli::trial::{Scratch, Series, Streams, TrialRun};
 use crate::store::Record;
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 /// A number that the program prints.
 #[derive(Debug)]
@@ -13,16 +13,7 @@ pub(super) struct PrintedNumber(Regex);
 impl PrintedNumber {
     /// Errors: an expression that cannot be read.
     pub(super) fn new(text: &str) -> Result<PrintedNumber> {
-        RegexBuilder::new(text)
-            .multi_line(true)
-            .size_limit(1 << 22)
-            .build()
-            .map(PrintedNumber)
-            .map_err(|e| {
-                let what = e.to_string().lines().last().unwrap_or_default().trim().to_string();
-                Error::new(ErrorKind::Usage, format!("'{text}' is no regular expression: {what}"))
-                    .at("--figure")
-            })
+        regular_expression(text, "--figure").map(PrintedNumber)
     }
 
     /// The number in the last match of what a program printed.
@@ -69,8 +60,6 @@ pub(super) struct Measurement<'a> {
     pub(super) figure: Option<&'a PrintedNumber>,
     /// Without the library in the launcher's order.
     pub(super) plain: bool,
-    /// Says what goes on.
-    pub(super) tell: fn(&str),
 }
 
 impl Measurement<'_> {
@@ -78,7 +67,7 @@ impl Measurement<'_> {
     pub(super) fn recorded(&self) -> Result<Record> {
         let outcome = self.run("record")?;
         self.sample(&outcome, None, "warm-up, launcher's order")?;
-        let record = self.newest()?;
+        let record = self.scratch.newest()?;
         record.ok_or_else(|| {
             Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(
                 "'rankweave doctor' with the same launch; a program has to reach MPI_Finalize",
@@ -92,14 +81,14 @@ impl Measurement<'_> {
             true => self.series.plain(self.streams)?,
             false => self.run("record")?,
         };
-        let record = if self.plain { None } else { self.newest()? };
+        let record = if self.plain { None } else { self.scratch.newest()? };
         self.sample(&outcome, record, &format!("{name}, launcher's order"))
     }
 
     /// A run with reordered ranks.
     pub(super) fn reordered(&self, name: &str) -> Result<MeasuredRun> {
         let outcome = self.run("reorder")?;
-        let record = self.newest()?;
+        let record = self.scratch.newest()?;
         self.sample(&outcome, record, &format!("{name}, reordered"))
     }
 
@@ -107,18 +96,10 @@ impl Measurement<'_> {
         let settings = [
             ("RANKWEAVE_MODE", Some(mode.to_string())),
             ("RANKWEAVE_STORE", Some(self.scratch.path())),
-            // To measure is to try.
+            // A comparison is how a user finds out whether the order helps: --deny does not count here.
             ("RANKWEAVE_DENY", None),
         ];
         self.series.with(&settings, self.streams)
-    }
-
-    fn newest(&self) -> Result<Option<Record>> {
-        let store = self.scratch.store();
-        match store.list()?.first() {
-            Some(entry) => crate::store::read_file(&entry.path).map(Some),
-            None => Ok(None),
-        }
     }
 
     fn sample(
@@ -127,14 +108,18 @@ impl Measurement<'_> {
         record: Option<Record>,
         name: &str,
     ) -> Result<MeasuredRun> {
-        self.succeeded(outcome, name)?;
+        if let Some(how) = outcome.failure() {
+            return Err(Error::new(ErrorKind::Io, format!("a run fails with {how}"))
+                .at(name)
+                .advise("'rankweave check' with the same launch"));
+        }
         let value = match self.figure {
             Some(figure) => figure.of(outcome)?,
             None => outcome.seconds,
         };
         match self.figure {
-            Some(_) => (self.tell)(&format!("{name}: {value} in {:.3} s", outcome.seconds)),
-            None => (self.tell)(&format!("{name}: {value:.3} s")),
+            Some(_) => eprintln!("rankweave: {name}: {value} in {:.3} s", outcome.seconds),
+            None => eprintln!("rankweave: {name}: {value:.3} s"),
         }
         let launch = record.map(|record| record.launch);
         Ok(MeasuredRun {
@@ -144,19 +129,6 @@ impl Measurement<'_> {
             predicted: launch.as_ref().map_or((0, 0), |l| l.predicted),
             decision: launch.map_or(String::new(), |l| l.decision),
         })
-    }
-
-    /// Errors: the run did not end with code 0.
-    fn succeeded(&self, outcome: &TrialRun, name: &str) -> Result<()> {
-        if outcome.end == End::Code(0) {
-            return Ok(());
-        }
-        let err = String::from_utf8_lossy(&outcome.err);
-        let last = err.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        let last = if last.is_empty() { String::new() } else { format!(": {}", printable(last)) };
-        Err(Error::new(ErrorKind::Io, format!("a run fails with {}{last}", outcome.end.words()))
-            .at(name)
-            .advise("'rankweave check' with the same launch"))
     }
 }
 

@@ -126,7 +126,6 @@ impl Args {
             streams: &streams,
             figure: figure.as_ref(),
             plain: self.plain,
-            tell: |text| eprintln!("rankweave: {text}"),
         };
         let key = self.prepare(&measurement, &store)?;
         let (pairs, left_alone) = self.measure(&measurement)?;
@@ -146,7 +145,7 @@ impl Args {
         Ok(if comparison.verdict() == Verdict::Faster { Exit::Done } else { Exit::Nothing })
     }
 
-    /// Does the runs: the pairs, and why ranks were left alone if they were.
+    /// Does the runs. Returns the pairs, and if a run kept the launcher's order, why.
     fn measure(&self, measurement: &Measurement) -> Result<(Vec<Pair>, Option<String>)> {
         let mut pairs: Vec<Pair> = Vec::new();
         for round in 0..self.warmup {
@@ -183,8 +182,9 @@ impl Args {
         Ok((pairs, None))
     }
 
-    /// Records once, and has the scratch store hold the matrix that reordered runs go by: that of the
-    /// user's store, or this one, which then goes there too. Gives its key.
+    /// Does a recorded run and puts the matrix that reordered runs use into the scratch store: that of
+    /// the user's store if there is one, else the matrix of this run, which the user's store then gets
+    /// too. Returns the key of the matrix.
     fn prepare(&self, measurement: &Measurement, store: &Store) -> Result<String> {
         let scratch = measurement.scratch.store();
         let recorded = measurement.recorded()?;

@@ -2,7 +2,7 @@
 //! Those of its programs are in [`program`](super::program).
 
 use super::diagnosis::Diagnosis;
-use super::finding::{Finding, Severity};
+use super::finding::Severity;
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::preload;

@@ -5,8 +5,10 @@
 
 use super::finding::{Finding, Severity};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::console;
 use crate::cli::inspect::LaunchLine;
-use crate::cli::preload;
+use crate::cli::preload::command::Prepared;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -28,8 +30,7 @@ pub(super) struct Node {
 pub(super) fn answer() -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let loaded = maps.contains("librankweave");
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{MARK} {} {}\n", name.trim(), u8::from(loaded))
+    format!("{MARK} {} {}\n", console::host_name(), u8::from(loaded))
 }
 
 /// Starts the probe. Errors: the launcher cannot be started, or no process answers.
@@ -41,7 +42,8 @@ pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Nod
         .map_err(|e| Error::new(ErrorKind::Io, format!("this program is not found: {e}")))?;
     let mut words = command[..start].to_vec();
     words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
-    let plan = preload::command::plan_of(&words)?;
+    let prepared = Prepared::new(&words, &SettingsArgs::default())?;
+    let plan = prepared.command(&words, &prepared.variables)?;
     let done = Command::new(&plan.command[0])
         .args(&plan.command[1..])
         .envs(plan.environment.iter().cloned())

@@ -47,48 +47,12 @@ pub struct Args {
     json: bool,
 }
 
-/// The metrics that scripts rely on; field names are those of the JSON.
+/// The metrics as JSON.
 #[derive(Serialize)]
-struct MetricsSummary {
+struct MetricsSummary<'a> {
     schema: u32,
-    hop_bytes: u128,
-    total_hops: u128,
-    avg_hops: f64,
-    max_dilation: u64,
-    sum_com: u128,
-    max_com: u128,
-    mc: Option<f64>,
-    mmc: Option<u64>,
-    ac: Option<f64>,
-    amc: Option<f64>,
-    icv: u64,
-    icm: u64,
-    mnrv: u64,
-    mnrm: u64,
-    predicted_time: Option<f64>,
-}
-
-impl From<&Evaluation> for MetricsSummary {
-    fn from(e: &Evaluation) -> Self {
-        MetricsSummary {
-            schema: 1,
-            hop_bytes: e.hop_bytes,
-            total_hops: e.total_hops,
-            avg_hops: e.avg_hops,
-            max_dilation: e.max_dilation,
-            sum_com: e.sum_com,
-            max_com: e.max_com,
-            mc: e.mc,
-            mmc: e.mmc,
-            ac: e.ac,
-            amc: e.amc,
-            icv: e.icv,
-            icm: e.icm,
-            mnrv: e.mnrv,
-            mnrm: e.mnrm,
-            predicted_time: e.predicted_time,
-        }
-    }
+    #[serde(flatten)]
+    metrics: &'a Evaluation,
 }
 
 impl Args {
@@ -105,7 +69,7 @@ impl Args {
         }
         let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
         if self.json {
-            output::print_json(&MetricsSummary::from(&evaluation))?;
+            output::print_json(&MetricsSummary { schema: 1, metrics: &evaluation })?;
         } else if let Some(name) = &self.objective {
             let objective: Objective = name.parse()?;
             let value =

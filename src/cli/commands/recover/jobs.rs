@@ -3,6 +3,7 @@
 use super::{Action, Settled};
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
+use crate::cli::console;
 use crate::report::units;
 use crate::store::Store;
 use crate::store::spill::{Recovery, Unfinished};
@@ -26,7 +27,9 @@ pub(super) fn settle(job: &Unfinished, asked: Option<&Store>, action: Action) ->
             return Ok(Settled { result, left: None });
         }
     };
-    let outcome = job.recover(&store, &host(), choice, since_1970().as_secs())?;
+    let host = Some(console::host_name()).filter(|name| !name.is_empty());
+    let host = host.unwrap_or_else(|| "node".into());
+    let outcome = job.recover(&store, &host, choice, since_1970().as_secs())?;
     eprintln!("rankweave: {}", sentence(job, &outcome));
     let unfinished = outcome.record.unfinished.unwrap_or_default();
     let result = json!({
@@ -48,13 +51,7 @@ pub(super) fn id(job: &Unfinished) -> String {
     format!("{:016x}", job.job.id)
 }
 
-fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = name.trim();
-    if name.is_empty() { "node".into() } else { name.into() }
-}
-
-/// What came of a job, in one line.
+/// The outcome of a job, in one line.
 fn sentence(job: &Unfinished, outcome: &Recovery) -> String {
     let record = &outcome.record;
     let unfinished = record.unfinished.clone().unwrap_or_default();

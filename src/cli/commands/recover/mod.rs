@@ -3,25 +3,24 @@
 //! [`jobs`] joins what processes left, [`held_records`] stores records that their store had refused,
 //! [`listing`] shows both.
 
-mod asked_store;
 mod held_records;
 mod jobs;
 mod listing;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::options::Spill;
 use crate::report::units;
 use crate::store::spill::{Choice, Stray, Unfinished, candidates, collect};
 use crate::store::{Held, RefusedRecords, in_order};
-use asked_store::AskedStore;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long processes that live are waited for.
+/// How long the command waits for processes that still run.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
@@ -45,7 +44,7 @@ when no task is.
 A record that its store refused at the end of a program (no space, no permission) waits in the same \
 directories. It goes into that store, whatever RANKWEAVE_STORE says now, or into the one of --store.
 
-Jobs whose processes live are left alone. A record that is newer than the job is not replaced, nor \
+The files of jobs that still run stay as they are. A record that is newer than the job is not replaced, nor \
 is a whole record by one with tasks missing, nor by one that waited and has another number of tasks.
 
 Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error.";
@@ -87,7 +86,7 @@ pub struct Args {
     force: bool,
 
     #[command(flatten)]
-    store: AskedStore,
+    store: StoreArgs,
 
     /// Print what was done as JSON
     #[arg(long)]
@@ -102,7 +101,7 @@ impl Args {
         if self.list {
             return self.show(&found, &outcome);
         }
-        let asked = self.store.store.given();
+        let asked = self.store.given();
         let choice = Choice { keep: self.keep, force: self.force };
         let action = if self.discard { Action::Discard } else { Action::Recover(choice) };
         for job in &found.jobs {
@@ -114,9 +113,10 @@ impl Args {
             let whose = format!("job {}: ", jobs::id(job));
             outcome.add(&whose, jobs::settle(job, asked.as_ref(), action));
         }
-        let typed = asked.as_ref().filter(|_| self.store.typed);
+        // A record that waits knows its own store, and a variable is set for all launches.
+        let typed = self.store.typed();
         for held in &found.held {
-            outcome.add("", held_records::settle(held, typed, action));
+            outcome.add("", held_records::settle(held, typed.as_ref(), action));
         }
         for stray in found.strays.iter().filter(|s| !s.running) {
             outcome.add("", self.settle_stray(stray, found.user));
@@ -133,9 +133,9 @@ impl Args {
         Ok(if outcome.results.is_empty() { Exit::Nothing } else { Exit::Done })
     }
 
-    /// Everything that is left in the directories.
+    /// Finds the files that jobs left in the directories.
     fn look(&self) -> Result<Remains> {
-        let asked = self.store.store.given();
+        let asked = self.store.given();
         // SAFETY: geteuid has no preconditions and cannot fail.
         let user = unsafe { libc::geteuid() };
         let directories = self.directories()?;
@@ -173,7 +173,7 @@ impl Args {
 
     /// Removes a file that cannot be read, if that is asked for and it is ours.
     fn settle_stray(&self, stray: &Stray, user: u32) -> Result<Settled> {
-        // What somebody else keeps in a common store is not ours to remove.
+        // Files of other users in a common store stay.
         let is_ours = std::fs::symlink_metadata(&stray.path).is_ok_and(|m| m.uid() == user);
         if !self.discard || !is_ours {
             return Err(stray.error.clone());
@@ -196,13 +196,13 @@ impl Args {
             all.extend(candidates(None));
         }
         let mut seen = HashSet::new();
-        // What cannot be found has a name of its own.
+        // A directory that does not exist is told apart by its name.
         all.retain(|d| seen.insert(std::fs::canonicalize(d).unwrap_or_else(|_| d.clone())));
         Ok(all)
     }
 
-    /// Records in these directories that their store refused, the oldest first; none of them if one job
-    /// is asked for, since they say nothing of their job.
+    /// Records in these directories that their store refused, the oldest first. None if one job is asked
+    /// for, because these records do not say of which job they are.
     fn held(&self, directories: &[PathBuf], user: u32, errors: &mut Vec<Error>) -> Vec<Held> {
         let mut found = Vec::new();
         for directory in directories.iter().filter(|_| self.job.is_none()) {
@@ -215,7 +215,7 @@ impl Args {
     }
 }
 
-/// What is left of jobs that did not end as they should.
+/// What jobs left that did not reach MPI_Finalize, or whose store refused the record.
 struct Remains {
     /// Jobs, from the files of their processes.
     jobs: Vec<Unfinished>,
@@ -225,7 +225,7 @@ struct Remains {
     held: Vec<Held>,
     /// What went wrong while looking.
     errors: Vec<Error>,
-    /// Who looks.
+    /// The effective user of this command.
     user: u32,
 }
 
@@ -235,7 +235,7 @@ impl Remains {
     }
 }
 
-/// What is done with each thing that is left.
+/// What is done with the files of a job, and with a record that waits.
 #[derive(Clone, Copy)]
 enum Action {
     /// Its files are removed.
@@ -244,13 +244,13 @@ enum Action {
     Recover(Choice),
 }
 
-/// What was done with one thing, for scripts; and why a file of it could not be removed, if so.
+/// What was done with a job or a record, as JSON; and the error if a file of it could not be removed.
 struct Settled {
     result: Value,
     left: Option<Error>,
 }
 
-/// What was done with all of it.
+/// The results and the errors of all jobs and records.
 #[derive(Default)]
 struct Tally {
     results: Vec<Value>,
@@ -258,7 +258,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Says what went wrong, and keeps it for the end.
+    /// Prints an error, and keeps it for the end.
     fn fail(&mut self, whose: &str, error: &Error) {
         eprintln!("rankweave: {whose}{error}");
         self.failures.push(error.to_string());
@@ -274,7 +274,7 @@ impl Tally {
         }
     }
 
-    /// What to say at the end; all of it was said before.
+    /// The error with which the command ends. Its parts were printed before.
     fn error(&self) -> Option<Error> {
         let what = match self.failures.len() {
             0 => return None,
