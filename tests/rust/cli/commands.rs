@@ -133,7 +133,7 @@ fn map_and_eval_agree() {
     let value: serde_json::Value = serde_json::from_str(&map).unwrap();
     assert_eq!((&value["cost"], &value["identity_cost"]), (&8192.into(), &81920.into()));
     let eval = place.ok(&[&["eval"][..], &base, &["--json"]].concat());
-    let listed = "hop_bytes, total_hops, avg_hops, max_dilation, sum_com, max_com, mc, mmc, ac, \
+    let listed = "hop_bytes, total_hops, avg_hops, hops_per_byte, max_dilation, sum_com, max_com, mc, mmc, ac, \
                   amc, icv, icm, mnrv, mnrm, predicted_time";
     assert_eq!(keys(&eval), sorted(listed));
     // Without --out and --json the mapping itself is the output.
