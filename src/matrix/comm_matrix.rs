@@ -1,30 +1,19 @@
 //! The communication matrix of a program: one sparse layer per kind of traffic.
 
 use super::{Graph, SparseMatrix, Traffic};
+use crate::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
-/// The kinds of traffic that are kept apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// Sends of every form, persistent and partitioned ones included.
-    PointToPoint,
-    /// Collective calls, expanded into pairs by a model; v- and w-collectives per peer.
-    Collective,
-    /// Put, get and accumulate calls.
-    OneSided,
-}
-
-impl Kind {
-    /// All kinds, in the order of the layers.
-    pub const ALL: [Kind; 3] = [Kind::PointToPoint, Kind::Collective, Kind::OneSided];
-
-    /// Short name as used on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::PointToPoint => "p2p",
-            Kind::Collective => "collective",
-            Kind::OneSided => "onesided",
-        }
+named_enum! {
+    /// The kinds of traffic that are kept apart. The layers of a matrix are in this order.
+    #[derive(Serialize, Deserialize)]
+    pub enum Kind, "kind of traffic" {
+        /// Sends of every form, persistent and partitioned ones included.
+        PointToPoint = "p2p",
+        /// Collective calls, as messages between pairs of tasks that a model gives.
+        Collective = "collective",
+        /// Put, get and accumulate calls.
+        OneSided = "onesided",
     }
 }
 

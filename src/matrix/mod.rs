@@ -1,8 +1,8 @@
-//! Communication matrices: who sends how much to whom, always indexed by task.
+//! Communication matrices: how much each task sends to each other task, always indexed by task.
 //!
-//! A *task* is an application rank, the identity a program computes with; it does not change when
-//! its process does, so a matrix recorded in a reordered launch is the same matrix. Rows are
-//! senders, columns are receivers.
+//! A *task* is an application rank, the identity with which a program computes. It stays the same when
+//! another process gets it, so a launch with reordered ranks records the same matrix. Rows are senders,
+//! columns are receivers.
 
 mod collected;
 pub mod collectives;

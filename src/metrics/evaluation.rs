@@ -11,7 +11,7 @@ use serde::Serialize;
 /// A *pair* is an ordered pair of different tasks with traffic, an edge of the task graph in the
 /// UMPA paper; the message metrics count each pair once, however many messages it sent. Symbols: C
 /// bytes, σ the mapping, d the distance. Link metrics are absent where the topology has no links.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Evaluation {
     /// WH, hop-bytes: Σ C(i,j)·d(σ(i),σ(j)) (UMPA paper, section II; TopoMatch paper, 3.5).
     pub hop_bytes: u128,
@@ -67,24 +67,7 @@ pub fn evaluate(
         )
         .advise("a matrix scaled down, since only ratios matter to a mapping"));
     }
-    let mut e = Evaluation {
-        hop_bytes: 0,
-        total_hops: 0,
-        avg_hops: 0.0,
-        hops_per_byte: 0.0,
-        max_dilation: 0,
-        sum_com: 0,
-        max_com: 0,
-        mc: None,
-        mmc: None,
-        ac: None,
-        amc: None,
-        icv: 0,
-        icm: 0,
-        mnrv: 0,
-        mnrm: 0,
-        predicted_time: None,
-    };
+    let mut e = Evaluation::default();
     let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
     let mut received = vec![(0u64, 0u64); nodes];
     let mut slot_sends = vec![0u64; topology.slots()];

@@ -1,10 +1,11 @@
-//! Algorithms without a tree: everybody with one, everybody with everybody, everybody with the next.
+//! Algorithms without a tree: messages between all tasks and one, between all pairs of tasks, and from
+//! each task to the next.
 
-use super::member::Member;
+use super::member::{Member, powers_of_two_below};
 use super::{Blocks, Visit};
 
-/// Everybody sends a block to everybody else. The linear, pairwise and scattered forms differ in
-/// order only. Empty blocks are not sent.
+/// Every task sends a block to every other task. The linear, pairwise and scattered forms of this
+/// differ only in the order of the messages. Empty blocks are not sent.
 pub(super) fn all_to_all(me: Member, block: &Blocks, visit: &mut Visit) {
     // In the order of the pairwise exchange.
     for distance in 1..me.size {
@@ -16,14 +17,14 @@ pub(super) fn all_to_all(me: Member, block: &Blocks, visit: &mut Visit) {
     }
 }
 
-/// Everybody but `root` sends `bytes` to `root`.
+/// Every task but `root` sends `bytes` to `root`.
 pub(super) fn fan_in(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
     if me.rank != root {
         visit(root, bytes, 1);
     }
 }
 
-/// `root` sends everybody else a block.
+/// `root` sends a block to every other task.
 pub(super) fn fan_out(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
     if me.rank == root {
         (0..me.size).filter(|&peer| peer != root).for_each(|peer| visit(peer, block(peer), 1));
@@ -39,8 +40,8 @@ pub(super) fn fan_out_filled(me: Member, root: u32, block: &Blocks, visit: &mut 
     });
 }
 
-/// As [`fan_in`] with leave to send: the root asks everybody with an empty message, and everybody
-/// answers with two messages, the second of which is empty unless the block is cut.
+/// As [`fan_in`], but a task waits for an empty message of the root before it sends. It then sends two
+/// messages, of which the second is empty unless the block is cut.
 pub(super) fn fan_in_synchronised(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
     fan_out(me, root, &|_| 0, visit);
     if me.rank != root {
@@ -48,19 +49,15 @@ pub(super) fn fan_in_synchronised(me: Member, root: u32, bytes: u64, visit: &mut
     }
 }
 
-/// Everybody sends `bytes` to the next rank; the last sends nothing.
+/// Every task sends `bytes` to the next rank. The last rank sends nothing.
 pub(super) fn pass_on(me: Member, bytes: u64, visit: &mut Visit) {
     if me.rank + 1 < me.size {
         visit(me.rank + 1, bytes, 1);
     }
 }
 
-/// Dissemination: in round k everybody sends an empty message to the rank 2^k further (Hensgen,
+/// Dissemination: in round k every task sends an empty message to the rank 2^k further (Hensgen,
 /// Finkel and Manber, "Two algorithms for barrier synchronization", 1988).
 pub(super) fn disseminate(me: Member, visit: &mut Visit) {
-    let mut distance = 1u64;
-    while distance < u64::from(me.size) {
-        visit(me.ahead(distance as u32), 0, 1);
-        distance *= 2;
-    }
+    powers_of_two_below(me.size).for_each(|distance| visit(me.ahead(distance), 0, 1));
 }

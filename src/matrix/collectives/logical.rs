@@ -1,19 +1,20 @@
-//! What a collective means, without algorithm: a message from everybody who has something to
-//! everybody who needs it.
+//! The messages of a collective operation by its meaning, without an algorithm: each task that has data
+//! sends it to each task that needs it.
 //!
-//! Reductions have no such direct meaning, because contributions are combined on their way:
+//! Reductions have no such direct meaning, because contributions are combined on their way. These
+//! messages stand for them and for the operations without data:
 //! * Reduce: every task sends its vector to the root.
 //! * Reduce_scatter: every task sends its contribution to block i to task i.
 //! * Allreduce: a Reduce_scatter followed by an Allgather, with the vector cut into equal pieces.
-//!   Symmetric in all tasks and exactly as large as the lower bound 2 (p − 1) × bytes (Patarasuk and
-//!   Yuan, "Bandwidth optimal all-reduce algorithms", 2009). A detour over one task would pull
-//!   everybody towards it, which nothing in the operation does.
+//!   This is symmetric in all tasks and exactly as large as the lower bound 2 (p − 1) × bytes
+//!   (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009). Messages over one task
+//!   would make a mapping pull all tasks towards it, for which the operation gives no reason.
 //! * Scan, Exscan: task i sends the sum so far to task i + 1.
-//! * Barrier: nothing. It moves no data, and should not pull tasks together.
+//! * Barrier: none. It moves no data, and should not pull tasks together.
 //!
 //! Limits: Allreduce, Allgather and Alltoall give a row of p − 1 entries, thus a dense matrix.
 
-use super::{Blocks, Call, InterRoot, Operation, Visit};
+use super::{Blocks, Call, InterRoot, Operation, Visit, total};
 
 /// Bytes of piece `i` of a vector of `bytes` cut into `pieces` nearly equal pieces at any byte.
 fn piece(bytes: u64, pieces: u32, i: u32) -> u64 {
@@ -25,36 +26,26 @@ fn piece(bytes: u64, pieces: u32, i: u32) -> u64 {
 pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     let &Call { operation, size, rank, root, bytes, .. } = call;
     let peers = (0..size).filter(|&peer| peer != rank);
+    use Operation::*;
     match operation {
-        Operation::Barrier => {}
-        Operation::Bcast if rank == root => peers.for_each(|peer| visit(peer, bytes, 1)),
-        Operation::Scatter if rank == root => peers.for_each(|peer| visit(peer, bytes, 1)),
-        Operation::Scatterv if rank == root => {
+        Barrier => {}
+        Bcast | Scatter | Scatterv if rank != root => {}
+        Gather | Gatherv | Reduce if rank == root => {}
+        Gather | Gatherv | Reduce => visit(root, bytes, 1),
+        Bcast | Scatter | Allgather | Alltoall | ReduceScatterBlock => {
+            peers.for_each(|peer| visit(peer, bytes, 1));
+        }
+        Scatterv | Alltoallv | Alltoallw => {
             peers.filter(|&peer| block(peer) > 0).for_each(|peer| visit(peer, block(peer), 1));
         }
-        Operation::Bcast | Operation::Scatter | Operation::Scatterv => {}
-        Operation::Gather | Operation::Gatherv | Operation::Reduce => {
-            if rank != root {
-                visit(root, bytes, 1);
-            }
-        }
-        Operation::Allgather => peers.for_each(|peer| visit(peer, bytes, 1)),
-        Operation::Allgatherv => peers.for_each(|peer| visit(peer, block(rank), 1)),
-        Operation::Alltoall => peers.for_each(|peer| visit(peer, bytes, 1)),
-        Operation::Alltoallv | Operation::Alltoallw => {
-            peers.filter(|&peer| block(peer) > 0).for_each(|peer| visit(peer, block(peer), 1));
-        }
-        Operation::ReduceScatterBlock => peers.for_each(|peer| visit(peer, bytes, 1)),
-        Operation::ReduceScatter => peers.for_each(|peer| visit(peer, block(peer), 1)),
-        Operation::Allreduce => {
+        Allgatherv => peers.for_each(|peer| visit(peer, block(rank), 1)),
+        ReduceScatter => peers.for_each(|peer| visit(peer, block(peer), 1)),
+        Allreduce => {
             let own = piece(bytes, size, rank);
             peers.for_each(|peer| visit(peer, piece(bytes, size, peer) + own, 2));
         }
-        Operation::Scan | Operation::Exscan => {
-            if rank + 1 < size {
-                visit(rank + 1, bytes, 1);
-            }
-        }
+        Scan | Exscan if rank + 1 == size => {}
+        Scan | Exscan => visit(rank + 1, bytes, 1),
     }
 }
 
@@ -92,9 +83,9 @@ pub(super) fn sends_inter(
             (0..remote).for_each(|peer| visit(peer, piece(bytes, remote, peer), 1));
         }
         (Operation::ReduceScatterBlock | Operation::ReduceScatter, _) => {
-            // The vector that this group contributes has the length of its own blocks together.
+            // The vector that this group contributes is as long as all blocks of the group.
             let vector = match operation {
-                Operation::ReduceScatter => (0..size).map(block).fold(0, u64::saturating_add),
+                Operation::ReduceScatter => total(0..size, block),
                 _ => bytes.saturating_mul(u64::from(size)),
             };
             (0..remote).for_each(|peer| visit(peer, piece(vector, remote, peer), 1));

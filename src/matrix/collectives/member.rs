@@ -40,11 +40,15 @@ pub(super) fn power_of_two_within(size: u32) -> u32 {
     1 << size.max(1).ilog2()
 }
 
-/// The tasks that stay after a number that is no power of two is folded to one.
+/// The powers of two below `bound`, ascending.
+pub(super) fn powers_of_two_below(bound: u32) -> impl DoubleEndedIterator<Item = u32> {
+    (0..u32::BITS - bound.saturating_sub(1).leading_zeros()).map(|k| 1 << k)
+}
+
+/// Reduces a number of tasks that is no power of two to the largest power of two below it.
 ///
-/// With `p` tasks, of which `p − extra` is the largest power of two, the first `2 × extra` ranks
-/// form pairs; one of each pair hands its work to the other and waits. The staying ones are numbered
-/// through from 0.
+/// Of `p` tasks, `extra` are too many. The first `2 × extra` ranks form pairs. One rank of each pair
+/// hands its data to the other one and waits. The `p − extra` ranks that stay are numbered from 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folding {
     /// How many tasks stay: a power of two.
@@ -116,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_one_part_in_a_folding() {
+    fn each_rank_has_one_part_in_a_folding() {
         for size in 1..70 {
             for folding in [Folding::odd(size), Folding::even(size)] {
                 let mut numbers = Vec::new();

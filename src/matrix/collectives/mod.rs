@@ -2,18 +2,18 @@
 //!
 //! A collective call is recorded in O(1): operation, size, own rank, root, bytes. When the matrix
 //! is built, every process expands **its own sends** (its row of the matrix) from these few numbers
-//! with the functions here; nobody ever holds more than one row.
+//! with the functions here. No process holds more than one row.
 //!
-//! What a collective really sends depends on the algorithm that the MPI chooses from the number of
-//! tasks and bytes. Three models answer:
+//! The messages of a collective call depend on the algorithm that the MPI library chooses from the
+//! number of tasks and bytes. There are three models of them:
 //!
-//! * [`Model::Logical`]: what the operation means, without any algorithm (module `logical`).
+//! * [`Model::Logical`]: the meaning of the operation, without any algorithm (module `logical`).
 //! * [`Model::OpenMpi`]: the fixed decision rules of Open MPI's coll/tuned (4.1 and 5.0), checked
 //!   against the traffic that Open MPI's own monitoring counts (`benches/collectives/run`).
 //! * [`Model::Mpich`]: the default selection of MPICH 4, checked against what MPICH hands to its
 //!   network layer (the same script).
 //!
-//! Nonblocking and persistent calls have algorithms of their own in both.
+//! Nonblocking and persistent calls have algorithms of their own in both libraries.
 //!
 //! Conventions, the same in all models:
 //!
@@ -23,8 +23,8 @@
 //! * One row costs O(p) time and no memory that grows with p.
 //!
 //! Limits: components that bypass point-to-point messages (shared-memory collectives, hardware
-//! offload, UCC, HCOLL) are not modelled: their bytes cross the same places, but along other trees.
-//! Neighbourhood collectives need no model: the recorder knows every neighbour.
+//! offload, UCC, HCOLL) are not modelled; they send data along other trees. Neighbourhood collectives
+//! need no model, because the recorder knows every neighbour.
 
 mod bruck;
 mod linear;
@@ -42,75 +42,36 @@ mod tests;
 mod trees;
 mod vector;
 
-/// Collective operations. The nonblocking and persistent forms share the operation of the
-/// blocking one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Operation {
-    Barrier,
-    Bcast,
-    Gather,
-    Scatter,
-    Allgather,
-    Alltoall,
-    Reduce,
-    Allreduce,
-    ReduceScatterBlock,
-    ReduceScatter,
-    Scan,
-    Exscan,
-    Gatherv,
-    Scatterv,
-    Allgatherv,
-    Alltoallv,
-    Alltoallw,
+use crate::base::named_enum::named_enum;
+use vector::Vector;
+
+named_enum! {
+    /// The collective operations. A nonblocking or persistent form has the operation of the blocking
+    /// one. The name is that of the MPI function without `MPI_`, in lower case.
+    #[derive(PartialOrd, Ord)]
+    #[allow(missing_docs)]
+    pub enum Operation, "collective operation" {
+        Barrier = "barrier",
+        Bcast = "bcast",
+        Gather = "gather",
+        Scatter = "scatter",
+        Allgather = "allgather",
+        Alltoall = "alltoall",
+        Reduce = "reduce",
+        Allreduce = "allreduce",
+        ReduceScatterBlock = "reduce_scatter_block",
+        ReduceScatter = "reduce_scatter",
+        Scan = "scan",
+        Exscan = "exscan",
+        Gatherv = "gatherv",
+        Scatterv = "scatterv",
+        Allgatherv = "allgatherv",
+        Alltoallv = "alltoallv",
+        Alltoallw = "alltoallw",
+    }
 }
 
 impl Operation {
-    /// All operations.
-    pub const ALL: [Operation; 17] = [
-        Operation::Barrier,
-        Operation::Bcast,
-        Operation::Gather,
-        Operation::Scatter,
-        Operation::Allgather,
-        Operation::Alltoall,
-        Operation::Reduce,
-        Operation::Allreduce,
-        Operation::ReduceScatterBlock,
-        Operation::ReduceScatter,
-        Operation::Scan,
-        Operation::Exscan,
-        Operation::Gatherv,
-        Operation::Scatterv,
-        Operation::Allgatherv,
-        Operation::Alltoallv,
-        Operation::Alltoallw,
-    ];
-
-    /// The name of the MPI function without `MPI_`, in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::Barrier => "barrier",
-            Operation::Bcast => "bcast",
-            Operation::Gather => "gather",
-            Operation::Scatter => "scatter",
-            Operation::Allgather => "allgather",
-            Operation::Alltoall => "alltoall",
-            Operation::Reduce => "reduce",
-            Operation::Allreduce => "allreduce",
-            Operation::ReduceScatterBlock => "reduce_scatter_block",
-            Operation::ReduceScatter => "reduce_scatter",
-            Operation::Scan => "scan",
-            Operation::Exscan => "exscan",
-            Operation::Gatherv => "gatherv",
-            Operation::Scatterv => "scatterv",
-            Operation::Allgatherv => "allgatherv",
-            Operation::Alltoallv => "alltoallv",
-            Operation::Alltoallw => "alltoallw",
-        }
-    }
-
     /// True for the operations with a root.
     pub fn is_rooted(self) -> bool {
         matches!(
@@ -125,28 +86,15 @@ impl Operation {
     }
 }
 
-/// Which messages a collective call is taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Model {
-    /// What the operation means, without algorithm.
-    Logical,
-    /// Open MPI 4.1 and 5.0, coll/tuned with its fixed decision rules.
-    OpenMpi,
-    /// MPICH 4, default selection.
-    Mpich,
-}
-
-impl Model {
-    /// All models.
-    pub const ALL: [Model; 3] = [Model::Logical, Model::OpenMpi, Model::Mpich];
-
-    /// Short name as used on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Model::Logical => "logical",
-            Model::OpenMpi => "openmpi",
-            Model::Mpich => "mpich",
-        }
+named_enum! {
+    /// Which messages a collective call is taken for.
+    pub enum Model, "model of collectives" {
+        /// What the operation means, without an algorithm.
+        Logical = "logical",
+        /// Open MPI 4.1 and 5.0, coll/tuned with its fixed decision rules.
+        OpenMpi = "openmpi",
+        /// MPICH 4, default selection.
+        Mpich = "mpich",
     }
 }
 
@@ -178,9 +126,9 @@ pub struct Call {
 }
 
 impl Call {
-    /// Bytes of one element, at least 1.
-    fn element(&self) -> u64 {
-        u64::from(self.element.max(1))
+    /// The vector of the call. An element has at least 1 byte.
+    fn vector(&self) -> Vector {
+        Vector { bytes: self.bytes, element: u64::from(self.element.max(1)) }
     }
 }
 
@@ -189,6 +137,11 @@ pub type Visit<'a> = dyn FnMut(u32, u64, u64) + 'a;
 
 /// Bytes of each rank's block, for the operations whose counts differ by rank.
 pub type Blocks<'a> = dyn Fn(u32) -> u64 + 'a;
+
+/// Bytes of the blocks of some ranks together.
+fn total(ranks: std::ops::Range<u32>, block: &Blocks) -> u64 {
+    ranks.map(block).fold(0, u64::saturating_add)
+}
 
 /// What the caller of `call` sends under `model`: `visit(peer, bytes, messages)`, with ranks of the
 /// communicator. The caller itself is never visited.
@@ -203,7 +156,7 @@ pub fn sends(model: Model, call: &Call, visit: &mut Visit) {
 /// recorded. `block(i)` is, in bytes,
 /// * Allgatherv, Reduce_scatter: the block of rank i (every caller knows all of them);
 /// * Scatterv at the root, Alltoallv, Alltoallw: what the caller sends to rank i;
-/// * not used by the others (Gatherv is exact with the caller's own `bytes`).
+/// * the others: not used (the caller's own `bytes` are all that Gatherv needs).
 ///
 /// A rank outside the communicator makes the call send nothing.
 pub fn sends_blocks(model: Model, call: &Call, block: &Blocks, visit: &mut Visit) {
@@ -218,7 +171,7 @@ pub fn sends_blocks(model: Model, call: &Call, block: &Blocks, visit: &mut Visit
     }
 }
 
-/// Who is the root of a call on an intercommunicator, as the caller's `root` argument said.
+/// The root of a call on an intercommunicator, by the `root` argument of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InterRoot {
     /// `MPI_ROOT`: the caller.
@@ -228,16 +181,16 @@ pub enum InterRoot {
     /// A rank of the remote group.
     Remote(u32),
     /// The operation has no root.
-    Nobody,
+    None,
 }
 
 /// What the caller of a collective on an intercommunicator sends to the remote group:
 /// `visit(rank in the remote group, bytes, messages)`.
 ///
 /// `call.size` and `call.rank` are those of the caller's own group, `remote` is the size of the
-/// other; `call.root` is not used. Always the logical model: every contribution crosses between the
-/// groups once. What a group does inside itself before or after is not counted, so reductions of a
-/// large group are overestimated at the crossing.
+/// other; `call.root` is not used. The model is always the logical one: every contribution goes from one
+/// group to the other once. Messages inside a group, before or after, are not counted. So the traffic
+/// between the groups is overestimated for reductions of a large group.
 pub fn sends_inter(call: &Call, root: InterRoot, remote: u32, block: &Blocks, visit: &mut Visit) {
     logical::sends_inter(call, root, remote, block, visit);
 }

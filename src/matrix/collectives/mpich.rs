@@ -2,19 +2,18 @@
 //! control variables of `mpivars`). Verified by `benches/collectives/run --mpi mpich` against what
 //! MPICH 4.0 hands to UCX.
 //!
-//! Limits: with several processes per node MPICH first works inside the nodes for small broadcasts,
-//! reductions and barriers (through shared memory), then between one process of each node. This
-//! depends on where the processes are, which is what a mapping changes; the model is that of a
-//! communicator with one process per node, which does not. Reductions with operations of the
-//! program's own are taken for predefined ones if they commute.
+//! Limits: with several processes per node, MPICH sends small broadcasts, reductions and barriers first
+//! inside the nodes (through shared memory) and then between one process of each node. Such messages
+//! depend on the places of the processes, which a mapping changes. The model is that of a communicator
+//! with one process per node, whose messages do not. A reduction with an operation of the program's own
+//! is taken for one with a predefined operation if it commutes.
 
-use super::member::{Member, power_of_two_within};
-use super::rabenseifner::{self, Cut, Fold};
-use super::ring::Pieces;
+use super::member::Member;
+use super::rabenseifner::{self, Fold};
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::vector::Vector;
-use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring};
+use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring, total};
 
 /// Broadcasts up to this many bytes take the binomial tree.
 const BCAST_SHORT: u64 = 12288;
@@ -80,7 +79,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
 
 fn bcast(me: Member, root: u32, bytes: u64, nonblocking: bool, visit: &mut Visit) {
     if bytes <= BCAST_SHORT || me.size < BCAST_TASKS {
-        return Tree::InOrderBinomial.down(me, root, bytes, 1, visit);
+        return Tree::IN_ORDER_BINOMIAL.down(me, root, bytes, visit);
     }
     let collect = if bytes <= BCAST_LONG && me.size.is_power_of_two() {
         Collect::Doubling
@@ -93,52 +92,39 @@ fn bcast(me: Member, root: u32, bytes: u64, nonblocking: bool, visit: &mut Visit
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     let &Call { root, bytes, .. } = call;
-    let element = call.element();
-    if bytes > REDUCE_SHORT && call.commutative && !rabenseifner::too_short(me, bytes / element) {
-        let staying = power_of_two_within(me.size);
-        let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
-        return rabenseifner::reduce(
-            me,
-            root,
-            Fold::WholeToEven,
-            cut,
-            Vector { bytes, element },
-            visit,
-        );
+    if bytes > REDUCE_SHORT && call.commutative && !rabenseifner::too_short(me, call.vector()) {
+        return rabenseifner::reduce(me, root, Fold::WholeToEven, call.vector(), visit);
     }
-    // Where the order matters the tree is rooted at rank 0, which hands the result over.
+    // For an operation that does not commute, rank 0 is the root of the tree and hands over the result.
     let top = if call.commutative { root } else { 0 };
-    Tree::InOrderBinomial.up(me, top, bytes, 1, visit);
+    Tree::IN_ORDER_BINOMIAL.up(me, top, bytes, 1, visit);
     if me.rank == top && top != root {
         visit(root, bytes, 1);
     }
 }
 
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
-    let bytes = call.bytes;
-    let element = call.element();
+    let (bytes, vector) = (call.bytes, call.vector());
     let short = if call.nonblocking { IALLREDUCE_SHORT } else { ALLREDUCE_SHORT };
-    if bytes <= short || !call.commutative || rabenseifner::too_short(me, bytes / element) {
+    if bytes <= short || !call.commutative || rabenseifner::too_short(me, vector) {
         return recursive::allreduce(me, bytes, visit);
     }
-    let staying = power_of_two_within(me.size);
-    let cut = Cut::Pieces(Pieces::new(bytes, element, staying), staying);
-    rabenseifner::allreduce(me, Fold::WholeToOdd, cut, Vector { bytes, element }, visit);
+    rabenseifner::allreduce(me, Fold::WholeToOdd, vector, visit);
 }
 
 fn allgather(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {
-    let all = (0..me.size).map(block).fold(0, u64::saturating_add);
+    let all = total(0..me.size, block);
     if me.size.is_power_of_two() && all < ALLGATHER_LONG {
         recursive::allgather(me, block, visit);
     } else if all < ALLGATHER_SHORT {
         bruck::allgather(me, block, visit);
     } else {
-        ring::allgather_segmented(me, block, segment, visit);
+        ring::allgather(me, block, segment, visit);
     }
 }
 
 fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
-    let all = (0..me.size).map(block).fold(0, u64::saturating_add);
+    let all = total(0..me.size, block);
     if !call.commutative {
         let equal = (1..me.size).all(|i| block(i) == block(0));
         if equal && me.size.is_power_of_two() {

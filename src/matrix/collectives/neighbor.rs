@@ -1,6 +1,6 @@
 //! Neighbour exchange for an even number of tasks (Chen, Zhang, Tang and Kumar, "Performance
 //! evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet", 2005): p / 2
-//! rounds in which everybody talks alternately to its two neighbours only.
+//! rounds in which every task sends to its two neighbours in turn.
 
 use super::member::Member;
 use super::{Blocks, Visit};
@@ -12,8 +12,8 @@ pub(super) fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     let (right, left) = (me.ahead(1), me.behind(1));
     let neighbours = if even { [right, left] } else { [left, right] };
     visit(neighbours[0], block(me.rank), 1);
-    // Blocks travel in pairs that begin at an even rank; pairs received from the one neighbour in
-    // one round go to the other in the next.
+    // Blocks travel in pairs, of which the first has an even rank. A task sends the pair that it received
+    // from one neighbour to the other neighbour in the next round.
     let mut from = if even { [me.rank; 2] } else { [left; 2] }.map(i64::from);
     let step: [i64; 2] = if even { [2, -2] } else { [-2, 2] };
     let mut pair = from[0];

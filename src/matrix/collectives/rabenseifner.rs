@@ -1,40 +1,13 @@
-//! Rabenseifner's reductions ("Optimization of collective reduction operations", 2004): halve the
-//! vector in each round until everybody holds the sum of one part, then collect the parts.
+//! Rabenseifner's reductions ("Optimization of collective reduction operations", 2004): the vector is
+//! halved in each round until each task holds the sum of one part. Then the parts are collected.
 //!
-//! Implementations differ in how they cut the vector and in how they fold a number of tasks that is
-//! no power of two, so both are parameters.
+//! MPI libraries differ in how they fold a number of tasks that is no power of two, and in how they cut
+//! the vector. Both follow from [`Fold`].
 
-use super::member::{Folding, Member, Part};
+use super::member::{Folding, Member, Part, power_of_two_within};
 use super::ring::Pieces;
 use super::vector::Vector;
 use super::{Visit, linear};
-
-/// The vector as a range of units that is halved.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Cut {
-    /// Single elements of this many bytes: halves differ by one element at most.
-    Elements { count: u64, element: u64 },
-    /// One piece per staying task.
-    Pieces(Pieces, u32),
-}
-
-impl Cut {
-    fn units(self) -> u64 {
-        match self {
-            Cut::Elements { count, .. } => count,
-            Cut::Pieces(_, pieces) => u64::from(pieces),
-        }
-    }
-
-    fn bytes(self, range: Range) -> u64 {
-        match self {
-            Cut::Elements { element, .. } => (range.end - range.start) * element,
-            Cut::Pieces(pieces, _) => {
-                (range.start..range.end).map(|i| pieces.bytes(i as u32)).sum()
-            }
-        }
-    }
-}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Range {
@@ -42,17 +15,28 @@ struct Range {
     end: u64,
 }
 
-/// What task `number` keeps in each round, beginning with everything; nearest partner first.
+/// The range of units of the vector that a task keeps in each round. It begins with all units; the
+/// nearest partner comes first.
 struct Halving {
     kept: [Range; 33],
     rounds: usize,
+    element: u64,
+    /// The units. `None` means that each element is one.
+    pieces: Option<Pieces>,
 }
 
 impl Halving {
-    fn new(number: u32, staying: u32, cut: Cut) -> Self {
+    /// The rounds of the task that stays under `number`.
+    fn new(number: u32, staying: u32, kind: Fold, vector: Vector) -> Self {
+        let (units, pieces) = match kind {
+            Fold::Halves => (vector.count(), None),
+            Fold::WholeToOdd | Fold::WholeToEven => {
+                (u64::from(staying), Some(Pieces::new(vector, staying)))
+            }
+        };
         let rounds = staying.ilog2() as usize;
         let mut kept = [Range::default(); 33];
-        kept[0] = Range { start: 0, end: cut.units() };
+        kept[0] = Range { start: 0, end: units };
         for round in 0..rounds {
             let Range { start, end } = kept[round];
             let middle = start + (end - start) / 2;
@@ -62,28 +46,41 @@ impl Halving {
                 Range { start: middle, end }
             };
         }
-        Halving { kept, rounds }
+        Halving { kept, rounds, element: vector.element, pieces }
     }
 
-    /// What is given away in `round`: the half that is not kept.
-    fn given(&self, round: usize) -> Range {
+    fn bytes(&self, range: Range) -> u64 {
+        match self.pieces {
+            None => (range.end - range.start) * self.element,
+            Some(pieces) => (range.start..range.end).map(|i| pieces.bytes(i as u32)).sum(),
+        }
+    }
+
+    /// Bytes of the half that the task keeps in `round`.
+    fn kept(&self, round: usize) -> u64 {
+        self.bytes(self.kept[round + 1])
+    }
+
+    /// Bytes of the half that the task gives away in `round`.
+    fn given(&self, round: usize) -> u64 {
         let (all, kept) = (self.kept[round], self.kept[round + 1]);
-        if kept.start == all.start {
+        self.bytes(if kept.start == all.start {
             Range { start: kept.end, end: all.end }
         } else {
             Range { start: all.start, end: kept.start }
-        }
+        })
     }
 }
 
-/// How a number of tasks that is no power of two is folded.
+/// How a number of tasks that is no power of two is folded. Where the whole vector is handed over, the
+/// vector is cut into one piece for each task that stays, and else between any two elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The even rank of a pair hands over the whole vector.
     WholeToOdd,
     /// The odd rank of a pair hands over the whole vector.
     WholeToEven,
-    /// The pair splits the work: halves are exchanged, then the odd one hands over its sum.
+    /// The pair exchanges halves of the vector. Then the odd rank hands over the sum of its half.
     Halves,
 }
 
@@ -92,21 +89,20 @@ fn fold(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) -> (Folding, 
         Fold::WholeToOdd => Folding::odd(me.size),
         Fold::WholeToEven | Fold::Halves => Folding::even(me.size),
     };
-    let Vector { bytes, element } = vector;
-    let first_half = bytes / element / 2 * element;
+    let first_half = vector.count() / 2 * vector.element;
     let number = match folding.part(me.rank) {
         Part::Waits(partner) => {
             match kind {
-                Fold::WholeToOdd | Fold::WholeToEven => visit(partner, bytes, 1),
-                // The first half to be summed there, then the summed second half.
-                Fold::Halves => visit(partner, bytes, 2),
+                Fold::WholeToOdd | Fold::WholeToEven => visit(partner, vector.bytes, 1),
+                // The first half, which the partner sums, and then the sum of the second half.
+                Fold::Halves => visit(partner, vector.bytes, 2),
             }
             None
         }
         Part::Stays(number) => Some(number),
         Part::StaysFor(number, waiting) => {
             if kind == Fold::Halves {
-                visit(waiting, bytes - first_half, 1);
+                visit(waiting, vector.bytes - first_half, 1);
             }
             Some(number)
         }
@@ -115,30 +111,22 @@ fn fold(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) -> (Folding, 
 }
 
 /// Allreduce: halving, then the same exchanges backwards.
-pub(super) fn allreduce(me: Member, kind: Fold, cut: Cut, vector: Vector, visit: &mut Visit) {
+pub(super) fn allreduce(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) {
     let (folding, number) = fold(me, kind, vector, visit);
     let Some(number) = number else { return };
-    let halving = Halving::new(number, folding.staying, cut);
+    let halving = Halving::new(number, folding.staying, kind, vector);
     for round in 0..halving.rounds {
         let peer = folding.rank(number ^ 1 << round);
-        let both = cut.bytes(halving.given(round)) + cut.bytes(halving.kept[round + 1]);
-        visit(peer, both, 2);
+        visit(peer, halving.given(round) + halving.kept(round), 2);
     }
     if let Part::StaysFor(_, waiting) = folding.part(me.rank) {
         visit(waiting, vector.bytes, 1);
     }
 }
 
-/// Reduce: halving, then a binomial gather towards `root`. A waiting root takes the place of task 0,
-/// which hands it its part.
-pub(super) fn reduce(
-    me: Member,
-    root: u32,
-    kind: Fold,
-    cut: Cut,
-    vector: Vector,
-    visit: &mut Visit,
-) {
+/// Reduce: halving, then a binomial gather towards `root`. A root that waits takes the place of the
+/// task with number 0, which hands its part to the root.
+pub(super) fn reduce(me: Member, root: u32, kind: Fold, vector: Vector, visit: &mut Visit) {
     let (folding, number) = fold(me, kind, vector, visit);
     let waiting_root = matches!(folding.part(root), Part::Waits(_));
     let root_number = match folding.part(root) {
@@ -146,31 +134,31 @@ pub(super) fn reduce(
         Part::Stays(number) | Part::StaysFor(number, _) => number,
     };
     if let Some(number) = number {
-        let halving = Halving::new(number, folding.staying, cut);
+        let halving = Halving::new(number, folding.staying, kind, vector);
         for round in 0..halving.rounds {
-            visit(folding.rank(number ^ 1 << round), cut.bytes(halving.given(round)), 1);
+            visit(folding.rank(number ^ 1 << round), halving.given(round), 1);
         }
         if waiting_root && number == 0 {
-            return visit(root, cut.bytes(halving.kept[halving.rounds]), 1);
+            return visit(root, halving.bytes(halving.kept[halving.rounds]), 1);
         }
         for round in (0..halving.rounds).rev() {
             let peer = number ^ 1 << round;
-            // The peer's side of this round has the root: everything collected so far goes there.
+            // The root is on the peer's side of this round: the parts collected so far go there.
             if peer >> round == root_number >> round {
                 let to = if waiting_root && peer == 0 { root } else { folding.rank(peer) };
-                return visit(to, cut.bytes(halving.kept[round + 1]), 1);
+                return visit(to, halving.kept(round), 1);
             }
         }
     }
 }
 
-/// Whether the vector has fewer elements than there are staying tasks; implementations then take
-/// something simpler.
-pub(super) fn too_short(me: Member, count: u64) -> bool {
-    count < u64::from(super::member::power_of_two_within(me.size))
+/// Whether the vector has fewer elements than there are tasks that stay. MPI libraries then take a
+/// simpler algorithm.
+pub(super) fn too_short(me: Member, vector: Vector) -> bool {
+    vector.count() < u64::from(power_of_two_within(me.size))
 }
 
-/// Linear allreduce: everybody to rank 0 and back.
+/// Linear allreduce: all tasks send to rank 0, which sends the result to all.
 pub(super) fn allreduce_linear(me: Member, bytes: u64, visit: &mut Visit) {
     linear::fan_in(me, 0, bytes, visit);
     linear::fan_out(me, 0, &|_| bytes, visit);

@@ -34,9 +34,10 @@ impl Pieces {
 /// How the vector is scattered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scatter {
-    /// Every child gets what its subtree needs.
+    /// Every child gets the pieces of its subtree.
     Trimmed,
-    /// An inner node's first child gets all the rest of the vector (MPICH's nonblocking form).
+    /// The farthest child gets everything from its piece to the end of the vector, the other children
+    /// the pieces of their subtrees (MPICH's nonblocking form).
     FirstGetsRest,
 }
 
@@ -49,13 +50,13 @@ pub(super) fn broadcast(
     collect: Collect,
     visit: &mut Visit,
 ) {
-    let Vector { bytes, element } = vector;
-    let piece = (bytes / element).div_ceil(u64::from(me.size)) * element;
-    let pieces = Pieces { bytes, piece };
+    let piece = vector.count().div_ceil(u64::from(me.size)) * vector.element;
+    let pieces = Pieces { bytes: vector.bytes, piece };
     let relative = me.relative(root);
     let mut farthest = relative;
-    Tree::InOrderBinomial.children(relative, me.size, &mut |child| farthest = farthest.max(child));
-    Tree::InOrderBinomial.children(relative, me.size, &mut |child| {
+    Tree::IN_ORDER_BINOMIAL
+        .children(relative, me.size, &mut |child| farthest = farthest.max(child));
+    Tree::IN_ORDER_BINOMIAL.children(relative, me.size, &mut |child| {
         let theirs = if scatter == Scatter::FirstGetsRest && child == farthest {
             pieces.range(child, me.size - child)
         } else {
@@ -69,14 +70,12 @@ pub(super) fn broadcast(
         Collect::Doubling => exchange_aligned(
             Member { rank: relative, size: me.size },
             &|first, width| pieces.range(first, width),
-            &|first, width| pieces.range(first, width),
             &|v| me.absolute(v, root),
             visit,
         ),
         Collect::Ring => {
             let next = if relative + 1 == me.size { 0 } else { relative + 1 };
-            let next_piece = pieces.range(next, 1);
-            visit(me.ahead(1), bytes - next_piece, u64::from(me.size - 1));
+            visit(me.ahead(1), vector.bytes - pieces.range(next, 1), u64::from(me.size - 1));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What must hold for every model: nobody talks to itself or outside, everything that an operation
-//! must deliver is carried, and a row is cheap.
+//! What must hold for every model: no task sends to itself or out of the communicator, the messages
+//! carry the data that the operation must deliver, and a row is cheap.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,7 +37,8 @@ fn own_bytes(call: Call, rank: u32, block: &Blocks) -> u64 {
     if has_blocks(call.operation) { block(rank) } else { call.bytes }
 }
 
-/// Who can have heard of whom, in whatever order the messages go: the transitive closure.
+/// Whether data of one task can have reached another one, in whatever order the messages go: the
+/// transitive closure.
 fn reach(cells: &[Vec<(u64, u64)>]) -> Vec<Vec<bool>> {
     let size = cells.len();
     (0..size)
@@ -287,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn alone_nobody_sends(call in any_call()) {
+    fn a_task_alone_sends_nothing(call in any_call()) {
         for model in Model::ALL {
             let alone = Call { size: 1, root: 0, ..call };
             sends(model, &alone, &mut |peer, _, _| panic!("{model:?} {call:?} sends to {peer}"));
@@ -313,7 +314,7 @@ proptest! {
         let mut total = 0;
         for rank in 0..call.size {
             let role = match (call.operation.is_rooted(), call.operation) {
-                (false, _) => InterRoot::Nobody,
+                (false, _) => InterRoot::None,
                 (true, Operation::Bcast | Operation::Scatter | Operation::Scatterv) => {
                     if rank == call.root { InterRoot::Myself } else { InterRoot::OwnGroup }
                 }
@@ -402,11 +403,11 @@ fn names_are_unique() {
 }
 
 #[test]
-fn allgather_algorithms_bring_everybody_everything_exactly_once() {
+fn allgather_algorithms_bring_each_block_to_each_rank_once() {
     type Algorithm = fn(member::Member, &Blocks, &mut Visit);
     type Fits = fn(u32) -> bool;
     let algorithms: [(&str, Algorithm, Fits); 4] = [
-        ("ring", ring::allgather, |_| true),
+        ("ring", |me, block, visit| ring::allgather(me, block, 0, visit), |_| true),
         ("bruck", bruck::allgather, |_| true),
         ("neighbor", neighbor::allgather, |size| size % 2 == 0),
         ("doubling", recursive::allgather, u32::is_power_of_two),

@@ -4,27 +4,29 @@
 //! All but the in-order binary tree are built over ranks relative to the root.
 
 use super::Visit;
-use super::member::Member;
+use super::member::{Member, powers_of_two_below};
 
 /// The shape of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tree {
-    /// The root is everybody's parent.
+    /// The root is the parent of all others.
     Flat,
-    /// Everybody is the parent of the next: a pipeline.
+    /// Each rank is the parent of the next one: a pipeline.
     Chain,
     /// A complete binary tree by levels: node v of level l has the children v + 2^l, v + 2·2^l.
     Binary,
-    /// Binomial tree whose first-born are the nearest: v has the children v + 2^k for 2^k > v.
+    /// Binomial tree in which v has the children v + 2^k for 2^k > v.
     Binomial,
-    /// Binomial tree whose subtrees are ranges of ranks: v has the children v + 2^k below the
-    /// lowest set bit of v.
-    InOrderBinomial,
-    /// As [`Tree::InOrderBinomial`] with base k instead of 2.
+    /// The tree of this base, from 2 on, whose subtrees are ranges of ranks. With base b, v has the
+    /// children v + digit · b^k (0 < digit < b) for all places k below the lowest digit of v that is
+    /// not 0.
     KNomial(u32),
 }
 
 impl Tree {
+    /// The binomial tree whose subtrees are ranges of ranks.
+    pub const IN_ORDER_BINOMIAL: Tree = Tree::KNomial(2);
+
     /// The parent of relative rank `v`; `None` for the root.
     pub fn parent(self, v: u32, size: u32) -> Option<u32> {
         if v == 0 || v >= size {
@@ -40,9 +42,8 @@ impl Tree {
                 half - 1 + (v + 1 - width) % half.max(1)
             }
             Tree::Binomial => v - (1 << v.ilog2()),
-            Tree::InOrderBinomial => v & (v - 1),
             Tree::KNomial(radix) => {
-                let radix = u64::from(radix.max(2));
+                let radix = u64::from(radix);
                 let mut place = radix;
                 while u64::from(v) % place == 0 {
                     place *= radix;
@@ -70,21 +71,10 @@ impl Tree {
                 child(2 * width);
             }
             Tree::Binomial => {
-                let mut bit = 1u64 << (v.checked_ilog2().map_or(0, |b| b + 1));
-                while bit < u64::from(size) {
-                    child(bit);
-                    bit *= 2;
-                }
-            }
-            Tree::InOrderBinomial => {
-                let mut bit = 1u64;
-                while bit < u64::from(size) && u64::from(v) & bit == 0 {
-                    child(bit);
-                    bit *= 2;
-                }
+                powers_of_two_below(size).filter(|&bit| bit > v).map(u64::from).for_each(child);
             }
             Tree::KNomial(radix) => {
-                let radix = u64::from(radix.max(2));
+                let radix = u64::from(radix);
                 let mut place = 1u64;
                 while place < u64::from(size) && u64::from(v) % (place * radix) == 0 {
                     (1..radix).for_each(|digit| child(digit * place));
@@ -96,14 +86,14 @@ impl Tree {
 }
 
 impl Tree {
-    /// `bytes` in `messages` messages from every parent to each of its children.
-    pub fn down(self, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
+    /// A message of `bytes` from every parent to each of its children.
+    pub fn down(self, me: Member, root: u32, bytes: u64, visit: &mut Visit) {
         self.children(me.relative(root), me.size, &mut |child| {
-            visit(me.absolute(child, root), bytes, messages);
+            visit(me.absolute(child, root), bytes, 1);
         });
     }
 
-    /// `bytes` in `messages` messages from everybody to its parent.
+    /// `bytes` in `messages` messages from every rank to its parent.
     pub fn up(self, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
         if let Some(parent) = self.parent(me.relative(root), me.size) {
             visit(me.absolute(parent, root), bytes, messages);
@@ -111,7 +101,7 @@ impl Tree {
     }
 }
 
-/// Number of ranks in the subtree of `v` in [`Tree::InOrderBinomial`].
+/// Number of ranks in the subtree of `v` in [`Tree::IN_ORDER_BINOMIAL`].
 pub(super) fn in_order_subtree(v: u32, size: u32) -> u32 {
     if v == 0 { size } else { (1 << v.trailing_zeros()).min(size - v) }
 }
@@ -121,30 +111,24 @@ pub(super) fn segments(bytes: u64, segment: u64) -> u64 {
     if segment == 0 { 1 } else { bytes.div_ceil(segment).max(1) }
 }
 
-/// Gather of equal blocks along the in-order binomial tree: everybody sends its whole subtree's.
+/// Gather of equal blocks along the in-order binomial tree: every rank sends the blocks of its subtree.
 pub(super) fn gather_binomial(me: Member, root: u32, block: u64, visit: &mut Visit) {
     let own = u64::from(in_order_subtree(me.relative(root), me.size));
-    Tree::InOrderBinomial.up(me, root, own * block, 1, visit);
+    Tree::IN_ORDER_BINOMIAL.up(me, root, own * block, 1, visit);
 }
 
 /// Scatter of equal blocks along the in-order binomial tree.
 pub(super) fn scatter_binomial(me: Member, root: u32, block: u64, visit: &mut Visit) {
-    Tree::InOrderBinomial.children(me.relative(root), me.size, &mut |child| {
+    Tree::IN_ORDER_BINOMIAL.children(me.relative(root), me.size, &mut |child| {
         let theirs = u64::from(in_order_subtree(child, me.size));
         visit(me.absolute(child, root), theirs * block, 1);
     });
 }
 
-/// Reduction over the binary tree that keeps the order of ranks, for operations that do not commute:
-/// a range of ranks has its last as root, the first half of the others as right subtree. The last
-/// rank of all hands the result to `root`.
-pub(super) fn reduce_in_order_binary(
-    me: Member,
-    root: u32,
-    bytes: u64,
-    messages: u64,
-    visit: &mut Visit,
-) {
+/// Reduction over the binary tree that keeps the order of ranks, for operations that do not commute.
+/// The last rank of a range is the root of the range. The first half of its other ranks is one subtree,
+/// the second half is the other one. The last rank of all hands the result to `root`.
+pub(super) fn reduce_in_order_binary(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
     let (mut first, mut last) = (0, me.size - 1);
     let mut parent = None;
     while me.rank != last {
@@ -158,7 +142,7 @@ pub(super) fn reduce_in_order_binary(
         }
     }
     match parent {
-        Some(parent) => visit(parent, bytes, messages),
+        Some(parent) => visit(parent, bytes, 1),
         None if root != me.rank => visit(root, bytes, 1),
         None => {}
     }
@@ -173,13 +157,13 @@ mod tests {
         Tree::Chain,
         Tree::Binary,
         Tree::Binomial,
-        Tree::InOrderBinomial,
+        Tree::IN_ORDER_BINOMIAL,
         Tree::KNomial(4),
         Tree::KNomial(3),
     ];
 
     #[test]
-    fn parents_and_children_agree_and_everybody_is_reached_once() {
+    fn parents_and_children_agree_and_each_rank_is_reached_once() {
         for tree in TREES {
             for size in 1..80 {
                 let mut parents = vec![None; size as usize];
@@ -203,20 +187,21 @@ mod tests {
         for size in 1..80 {
             for v in 0..size {
                 let mut sum = 1;
-                Tree::InOrderBinomial.children(v, size, &mut |c| sum += in_order_subtree(c, size));
+                Tree::IN_ORDER_BINOMIAL
+                    .children(v, size, &mut |c| sum += in_order_subtree(c, size));
                 assert_eq!(sum, in_order_subtree(v, size));
             }
         }
     }
 
     #[test]
-    fn the_in_order_tree_leads_everybody_to_the_root() {
+    fn the_in_order_tree_leads_every_rank_to_the_root() {
         for size in 2..40u32 {
             for root in [0, size / 2, size - 1] {
                 let next = |rank| {
                     let mut parent = None;
                     let me = Member { rank, size };
-                    reduce_in_order_binary(me, root, 1, 1, &mut |p, _, _| parent = Some(p));
+                    reduce_in_order_binary(me, root, 1, &mut |p, _, _| parent = Some(p));
                     parent
                 };
                 let mut messages = 0;

@@ -1,4 +1,4 @@
-//! What a reduction or a broadcast is about: a vector that algorithms cut into parts.
+//! The vector of a reduction or a broadcast, which algorithms cut into parts.
 
 /// A vector of whole elements.
 #[derive(Debug, Clone, Copy)]
@@ -7,4 +7,11 @@ pub(super) struct Vector {
     pub bytes: u64,
     /// Bytes of one element; parts begin and end between elements.
     pub element: u64,
+}
+
+impl Vector {
+    /// The number of elements.
+    pub fn count(self) -> u64 {
+        self.bytes / self.element
+    }
 }

@@ -237,7 +237,7 @@ fn expand(
     let equal = move |_| own;
     if communicator.inter {
         let root = match entry.root {
-            _ if !operation.is_rooted() => InterRoot::Nobody,
+            _ if !operation.is_rooted() => InterRoot::None,
             layout::ROOT_MYSELF => InterRoot::Myself,
             layout::ROOT_OWN_GROUP => InterRoot::OwnGroup,
             rank => InterRoot::Remote(rank),

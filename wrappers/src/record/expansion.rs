@@ -93,7 +93,7 @@ pub fn sends<A: Abi>(
     let blocks = blocks.unwrap_or(&equal);
     if communicator.inter {
         let root = if !call.operation.is_rooted() {
-            InterRoot::Nobody
+            InterRoot::None
         } else if root == A::ROOT {
             InterRoot::Myself
         } else if root < 0 {

@@ -1,7 +1,7 @@
 //! Tables that choose an algorithm by the number of tasks and the bytes of a call.
 //!
-//! A table is a list of rows by number of tasks, a row a list of algorithms by bytes. Both bounds are
-//! read as "up to, but not including".
+//! A table is a list of rows by number of tasks, and a row is a list of algorithms by bytes. A row or
+//! an algorithm holds for numbers below its bound.
 
 /// An algorithm by the name that Open MPI gives it (`ompi_info --param coll tuned`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) const ANY: u32 = u32::MAX;
 /// As the bound of the last algorithm: any number of bytes.
 pub(super) const MORE: u64 = u64::MAX;
 
-/// The entry for `size` tasks and `bytes`; linear if a table had a hole.
+/// The entry for `size` tasks and `bytes`; linear if the table has none.
 pub(super) fn choose(table: Table, size: u32, bytes: u64) -> Algorithm {
     table
         .iter()

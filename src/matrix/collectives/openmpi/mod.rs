@@ -12,12 +12,11 @@ mod nonblocking;
 mod rules;
 
 use super::member::Member;
-use super::rabenseifner::{self, Cut, Fold};
-use super::ring::Pieces;
+use super::rabenseifner::{self, Fold};
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::vector::Vector;
-use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring};
+use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring, total};
 use decision_table::{Algorithm, choose};
 
 /// See [`super::sends_blocks`]; the caller has checked the ranks.
@@ -29,7 +28,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     let &Call { root, bytes, .. } = call;
     match call.operation {
         Operation::Barrier => barrier(me, visit),
-        Operation::Bcast => bcast(me, root, bytes, call.element(), visit),
+        Operation::Bcast => bcast(me, root, call.vector(), visit),
         Operation::Reduce => reduce(me, call, visit),
         Operation::Allreduce => allreduce(me, call, visit),
         Operation::Gather => gather(me, root, bytes, visit),
@@ -50,17 +49,13 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     }
 }
 
-fn total(me: Member, block: &Blocks) -> u64 {
-    (0..me.size).map(block).fold(0, u64::saturating_add)
-}
-
 fn barrier(me: Member, visit: &mut Visit) {
     match choose(rules::BARRIER, me.size, 0) {
         Algorithm::RecursiveDoubling => recursive::barrier(me, visit),
         Algorithm::Bruck => linear::disseminate(me, visit),
         Algorithm::Tree => {
-            Tree::InOrderBinomial.up(me, 0, 0, 1, visit);
-            Tree::InOrderBinomial.down(me, 0, 0, 1, visit);
+            Tree::IN_ORDER_BINOMIAL.up(me, 0, 0, 1, visit);
+            Tree::IN_ORDER_BINOMIAL.down(me, 0, 0, visit);
         }
         _ => {
             linear::fan_in(me, 0, 0, visit);
@@ -69,40 +64,35 @@ fn barrier(me: Member, visit: &mut Visit) {
     }
 }
 
-fn bcast(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
-    let tree = match choose(rules::BCAST, me.size, bytes) {
+fn bcast(me: Member, root: u32, vector: Vector, visit: &mut Visit) {
+    let tree = match choose(rules::BCAST, me.size, vector.bytes) {
         Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
         Algorithm::Binary => Tree::Binary,
         Algorithm::Binomial => Tree::Binomial,
         Algorithm::Knomial => Tree::KNomial(4),
-        Algorithm::SplitBinary => return bcast_split_binary(me, root, bytes, element, visit),
+        Algorithm::SplitBinary => return bcast_split_binary(me, root, vector, visit),
         Algorithm::ScatterAllgather => {
             let (scatter, collect) = (Scatter::Trimmed, Collect::Doubling);
-            return scatter_allgather::broadcast(
-                me,
-                root,
-                Vector { bytes, element },
-                scatter,
-                collect,
-                visit,
-            );
+            return scatter_allgather::broadcast(me, root, vector, scatter, collect, visit);
         }
         _ => Tree::Flat,
     };
-    tree.down(me, root, bytes, 1, visit);
+    tree.down(me, root, vector.bytes, visit);
 }
 
-/// The first half goes down the left subtree, the second down the right one; then pairs of one task
-/// of each exchange halves. With an even number of tasks, the last one's partner is the root.
-fn bcast_split_binary(me: Member, root: u32, bytes: u64, element: u64, visit: &mut Visit) {
-    let first = (bytes / element).div_ceil(2) * element;
-    let half = |v: u32| if v % 2 == 1 { first } else { bytes - first };
+/// The first half goes down the left subtree, the second half down the right one. Then each task of one
+/// subtree exchanges halves with a task of the other one. With an even number of tasks, the partner of
+/// the last task is the root.
+fn bcast_split_binary(me: Member, root: u32, vector: Vector, visit: &mut Visit) {
+    let first = vector.count().div_ceil(2) * vector.element;
+    let second = vector.bytes - first;
+    let half = |v: u32| if v % 2 == 1 { first } else { second };
     let v = me.relative(root);
     Tree::Binary.children(v, me.size, &mut |child| {
         visit(me.absolute(child, root), half(if v == 0 { child } else { v }), 1);
     });
     match v {
-        0 if me.size.is_multiple_of(2) => visit(me.absolute(me.size - 1, root), bytes - first, 1),
+        0 if me.size.is_multiple_of(2) => visit(me.absolute(me.size - 1, root), second, 1),
         0 => {}
         _ if v.is_multiple_of(2) => visit(me.absolute(v - 1, root), half(v), 1),
         _ if v + 1 < me.size => visit(me.absolute(v + 1, root), half(v), 1),
@@ -112,25 +102,16 @@ fn bcast_split_binary(me: Member, root: u32, bytes: u64, element: u64, visit: &m
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     let &Call { root, bytes, .. } = call;
-    let element = call.element();
     let table = if call.commutative { rules::REDUCE } else { rules::REDUCE_ORDERED };
     let tree = match choose(table, me.size, bytes) {
         Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
         Algorithm::Binary => Tree::Binary,
-        Algorithm::Binomial => Tree::InOrderBinomial,
+        Algorithm::Binomial => Tree::IN_ORDER_BINOMIAL,
         Algorithm::InOrderBinary => {
-            return trees::reduce_in_order_binary(me, root, bytes, 1, visit);
+            return trees::reduce_in_order_binary(me, root, bytes, visit);
         }
-        Algorithm::Rabenseifner if !rabenseifner::too_short(me, bytes / element) => {
-            let cut = Cut::Elements { count: bytes / element, element };
-            return rabenseifner::reduce(
-                me,
-                root,
-                Fold::Halves,
-                cut,
-                Vector { bytes, element },
-                visit,
-            );
+        Algorithm::Rabenseifner if !rabenseifner::too_short(me, call.vector()) => {
+            return rabenseifner::reduce(me, root, Fold::Halves, call.vector(), visit);
         }
         _ => Tree::Flat,
     };
@@ -138,25 +119,22 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
 }
 
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
-    let bytes = call.bytes;
-    let element = call.element();
-    let count = bytes / element;
+    let (bytes, vector) = (call.bytes, call.vector());
     let table = if call.commutative { rules::ALLREDUCE } else { rules::ALLREDUCE_ORDERED };
     match choose(table, me.size, bytes) {
-        // Unsegmented by default, so that both rings are the same.
-        Algorithm::Ring | Algorithm::SegmentedRing if count >= u64::from(me.size) => {
-            ring::allreduce(me, Pieces::new(bytes, element, me.size), visit);
+        // Segments are off by default, so that both rings send the same messages.
+        Algorithm::Ring | Algorithm::SegmentedRing if vector.count() >= u64::from(me.size) => {
+            ring::allreduce(me, vector, visit);
         }
         Algorithm::RecursiveDoubling | Algorithm::Ring | Algorithm::SegmentedRing => {
             recursive::allreduce(me, bytes, visit);
         }
-        Algorithm::Rabenseifner if !rabenseifner::too_short(me, count) => {
-            let cut = Cut::Elements { count, element };
-            rabenseifner::allreduce(me, Fold::Halves, cut, Vector { bytes, element }, visit);
+        Algorithm::Rabenseifner if !rabenseifner::too_short(me, vector) => {
+            rabenseifner::allreduce(me, Fold::Halves, vector, visit);
         }
         Algorithm::Nonoverlapping => {
             reduce(me, &Call { root: 0, ..*call }, visit);
-            bcast(me, 0, bytes, element, visit);
+            bcast(me, 0, vector, visit);
         }
         _ => rabenseifner::allreduce_linear(me, bytes, visit),
     }
@@ -185,30 +163,30 @@ fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
         }
         Algorithm::RecursiveDoubling | Algorithm::Bruck => bruck::allgather(me, block, visit),
         Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
-        _ => ring::allgather(me, block, visit),
+        _ => ring::allgather(me, block, 0, visit),
     }
 }
 
 fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
-    let all = total(me, block);
+    let all = total(0..me.size, block);
     match choose(rules::ALLGATHERV, me.size, all / u64::from(me.size)) {
         Algorithm::TwoTasks => visit(1 - me.rank.min(1), block(me.rank), 1),
         Algorithm::Bruck => bruck::allgather(me, block, visit),
         Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
-        Algorithm::Neighbor | Algorithm::Ring => ring::allgather(me, block, visit),
+        Algorithm::Neighbor | Algorithm::Ring => ring::allgather(me, block, 0, visit),
         _ => {
             let own = block(me.rank);
             if own > 0 {
                 linear::fan_in(me, 0, own, visit);
             }
-            // All blocks together are one element of a datatype made for it.
-            bcast(me, 0, all, all.max(1), visit);
+            // All blocks together are one element of a datatype that Open MPI makes for this.
+            bcast(me, 0, Vector { bytes: all, element: all.max(1) }, visit);
         }
     }
 }
 
 fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
-    let all = total(me, block);
+    let all = total(0..me.size, block);
     let algorithm = if call.commutative {
         choose(rules::REDUCE_SCATTER, me.size, all)
     } else {

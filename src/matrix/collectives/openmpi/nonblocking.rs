@@ -2,11 +2,9 @@
 //! of their own.
 
 use crate::matrix::collectives::member::Member;
-use crate::matrix::collectives::rabenseifner::{self, Cut, Fold};
-use crate::matrix::collectives::ring::{self, Pieces};
+use crate::matrix::collectives::rabenseifner::{self, Fold};
 use crate::matrix::collectives::trees::{self, Tree};
-use crate::matrix::collectives::vector::Vector;
-use crate::matrix::collectives::{Blocks, Call, Operation, Visit, linear};
+use crate::matrix::collectives::{Blocks, Call, Operation, Visit, linear, ring, total};
 
 /// Allreduce from this many bytes on is by halves.
 const ALLREDUCE_LONG: u64 = 65536;
@@ -25,7 +23,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::Barrier => linear::disseminate(me, visit),
         Operation::Bcast if me.size <= FEW => linear::fan_out(me, root, &|_| bytes, visit),
         Operation::Bcast => {
-            let flow = |me: Member, visit: &mut Visit| Tree::Binomial.down(me, 0, bytes, 1, visit);
+            let flow = |me: Member, visit: &mut Visit| Tree::Binomial.down(me, 0, bytes, visit);
             swapped(&flow, me, root, visit);
         }
         Operation::Reduce => reduce(me, call, visit),
@@ -43,16 +41,16 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
             linear::all_to_all(me, block, visit);
         }
         Operation::ReduceScatter | Operation::ReduceScatterBlock => {
-            let all = (0..me.size).map(block).fold(0, u64::saturating_add);
-            Tree::InOrderBinomial.up(me, 0, all, 1, visit);
+            let all = total(0..me.size, block);
+            Tree::IN_ORDER_BINOMIAL.up(me, 0, all, 1, visit);
             linear::fan_out_filled(me, 0, block, visit);
         }
         Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
     }
 }
 
-/// A flow from or to rank 0 in which the root has changed places with rank 0; the other
-/// implementations count ranks from the root.
+/// A flow from or to rank 0 in which the root and rank 0 have changed places. The other algorithms count
+/// ranks from the root instead.
 fn swapped(flow: &dyn Fn(Member, &mut Visit), me: Member, root: u32, visit: &mut Visit) {
     let swap = |rank: u32| match rank {
         0 => root,
@@ -67,14 +65,13 @@ fn swapped(flow: &dyn Fn(Member, &mut Visit), me: Member, root: u32, visit: &mut
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     let &Call { root, bytes, .. } = call;
-    let element = call.element();
-    let count = bytes / element;
-    if call.commutative && me.size > 2 && count >= u64::from(me.size) {
-        let cut = Cut::Elements { count, element };
-        rabenseifner::reduce(me, root, Fold::Halves, cut, Vector { bytes, element }, visit);
+    let vector = call.vector();
+    if call.commutative && me.size > 2 && vector.count() >= u64::from(me.size) {
+        rabenseifner::reduce(me, root, Fold::Halves, vector, visit);
     } else if me.size > FEW || bytes < REDUCE_LONG || !call.commutative {
         let top = if call.commutative { root } else { 0 };
-        let flow = |me: Member, visit: &mut Visit| Tree::InOrderBinomial.up(me, 0, bytes, 1, visit);
+        let flow =
+            |me: Member, visit: &mut Visit| Tree::IN_ORDER_BINOMIAL.up(me, 0, bytes, 1, visit);
         swapped(&flow, me, top, visit);
         if me.rank == top && top != root {
             visit(root, bytes, 1);
@@ -87,16 +84,13 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
 }
 
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
-    let bytes = call.bytes;
-    let element = call.element();
-    let count = bytes / element;
+    let (bytes, vector) = (call.bytes, call.vector());
     if me.size < FEW || bytes < ALLREDUCE_LONG || !call.commutative {
-        Tree::InOrderBinomial.up(me, 0, bytes, 1, visit);
-        Tree::Binomial.down(me, 0, bytes, 1, visit);
-    } else if rabenseifner::too_short(me, count) {
-        ring::allreduce(me, Pieces::new(bytes, element, me.size), visit);
+        Tree::IN_ORDER_BINOMIAL.up(me, 0, bytes, 1, visit);
+        Tree::Binomial.down(me, 0, bytes, visit);
+    } else if rabenseifner::too_short(me, vector) {
+        ring::allreduce(me, vector, visit);
     } else {
-        let cut = Cut::Elements { count, element };
-        rabenseifner::allreduce(me, Fold::Halves, cut, Vector { bytes, element }, visit);
+        rabenseifner::allreduce(me, Fold::Halves, vector, visit);
     }
 }
