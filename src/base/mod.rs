@@ -1,9 +1,10 @@
 //! What every other folder may use: errors, files, the clock, hashes, random numbers, numberings,
-//! permutations, and enumerations with names.
+//! permutations, compressed rows, and enumerations with names.
 //!
 //! Nothing here knows of matrices, topologies or MPI.
 
 pub mod clock;
+pub mod compressed_rows;
 pub mod error;
 pub mod file;
 pub mod hash;

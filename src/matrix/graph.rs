@@ -4,6 +4,7 @@
 //! carries all that hop-bytes depends on, in half the lookups of the directed matrix.
 
 use super::SparseMatrix;
+use crate::base::compressed_rows;
 use serde::{Deserialize, Serialize};
 
 /// Undirected weighted graph in compressed rows: every edge is stored at both ends, no self loops.
@@ -33,14 +34,8 @@ impl Graph {
         let keep = |&&(i, j, w): &&(u32, u32, u64)| {
             i != j && w > 0 && (i as usize) < vertices && (j as usize) < vertices
         };
-        let mut offsets = vec![0usize; vertices + 1];
-        for &(i, j, _) in edges.iter().filter(keep) {
-            offsets[i as usize + 1] += 1;
-            offsets[j as usize + 1] += 1;
-        }
-        for v in 0..vertices {
-            offsets[v + 1] += offsets[v];
-        }
+        let ends = edges.iter().filter(keep).flat_map(|&(i, j, _)| [i as usize, j as usize]);
+        let offsets = compressed_rows::offsets(vertices, ends);
         let mut cursor = offsets.clone();
         let mut arcs = vec![(0u32, 0u64); offsets[vertices]];
         for &(i, j, w) in edges.iter().filter(keep) {
@@ -58,20 +53,9 @@ impl Graph {
         for v in 0..vertices {
             let row = &mut arcs[offsets[v]..offsets[v + 1]];
             row.sort_unstable_by_key(|&(j, _)| j);
-            let start = graph.neighbours.len();
-            for &mut (j, w) in row {
-                match graph.weights.last_mut() {
-                    Some(last)
-                        if graph.neighbours.len() > start
-                            && graph.neighbours.last() == Some(&j) =>
-                    {
-                        *last = last.saturating_add(w);
-                    }
-                    _ => {
-                        graph.neighbours.push(j);
-                        graph.weights.push(w);
-                    }
-                }
+            for parts in row.chunk_by(|a, b| a.0 == b.0) {
+                graph.neighbours.push(parts[0].0);
+                graph.weights.push(parts.iter().fold(0, |sum, part| part.1.saturating_add(sum)));
             }
             graph.offsets.push(graph.neighbours.len());
         }
@@ -106,15 +90,8 @@ impl Graph {
 
     /// Checks the invariants but for symmetry; used after receiving a graph from elsewhere.
     pub fn is_valid(&self) -> bool {
-        let vertices = self.vertices();
-        self.offsets.first() == Some(&0)
-            && self.offsets.last() == Some(&self.neighbours.len())
+        compressed_rows::are_valid(&self.offsets, &self.neighbours)
             && self.neighbours.len() == self.weights.len()
-            && self.offsets.windows(2).all(|w| w[0] <= w[1] && w[1] <= self.neighbours.len())
-            && (0..vertices).all(|v| {
-                let row = self.neighbours(v);
-                row.windows(2).all(|w| w[0] < w[1]) && row.iter().all(|&u| (u as usize) < vertices)
-            })
             && self.weights.iter().all(|&w| w > 0)
     }
 

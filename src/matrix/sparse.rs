@@ -2,6 +2,7 @@
 //!
 //! Limits: at most `u32::MAX` tasks; sums saturate at `u64::MAX` instead of wrapping.
 
+use crate::base::compressed_rows;
 use serde::{Deserialize, Serialize};
 
 /// What one task sent to another.
@@ -53,28 +54,18 @@ impl SparseMatrix {
             .copied()
             .collect();
         sorted.sort_unstable_by_key(|&(i, j, _)| (i, j));
-        let mut matrix = SparseMatrix {
-            offsets: vec![0; tasks + 1],
-            columns: Vec::with_capacity(sorted.len()),
-            cells: Vec::with_capacity(sorted.len()),
-        };
-        let mut previous = None;
-        for (i, j, traffic) in sorted {
-            if previous == Some((i, j)) {
-                if let Some(last) = matrix.cells.last_mut() {
-                    last.add(traffic);
-                }
-            } else {
-                matrix.columns.push(j);
-                matrix.cells.push(traffic);
-                matrix.offsets[i as usize + 1] += 1;
-                previous = Some((i, j));
+        sorted.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2.add(next.2);
             }
+            same
+        });
+        SparseMatrix {
+            offsets: compressed_rows::offsets(tasks, sorted.iter().map(|entry| entry.0 as usize)),
+            columns: sorted.iter().map(|entry| entry.1).collect(),
+            cells: sorted.iter().map(|entry| entry.2).collect(),
         }
-        for i in 0..tasks {
-            matrix.offsets[i + 1] += matrix.offsets[i];
-        }
-        matrix
     }
 
     /// Number of tasks (rows and columns).
@@ -125,16 +116,9 @@ impl SparseMatrix {
 
     /// Checks the invariants; used after reading a matrix from a file.
     pub fn is_valid(&self) -> bool {
-        let tasks = self.tasks();
-        self.offsets.first() == Some(&0)
-            && self.offsets.last() == Some(&self.columns.len())
+        compressed_rows::are_valid(&self.offsets, &self.columns)
             && self.columns.len() == self.cells.len()
-            && tasks <= u32::MAX as usize
-            && self.offsets.windows(2).all(|w| w[0] <= w[1] && w[1] <= self.columns.len())
-            && (0..tasks).all(|i| {
-                let row = &self.columns[self.offsets[i]..self.offsets[i + 1]];
-                row.windows(2).all(|w| w[0] < w[1]) && row.iter().all(|&j| (j as usize) < tasks)
-            })
+            && self.tasks() <= u32::MAX as usize
             && self.cells.iter().all(|c| !c.is_zero())
     }
 }

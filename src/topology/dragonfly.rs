@@ -8,6 +8,7 @@
 //! The global channel `c` of group `g` leads to group `g + c + 1` (modulo the number of groups) and
 //! starts at router `c / h`, where `h` is the number of global links per router.
 
+use super::network::is_bandwidth;
 use super::{Network, Topology};
 
 /// `groups` × `routers` × `hosts` slots; the host varies fastest. Constant memory.
@@ -28,10 +29,7 @@ impl Dragonfly {
     ///
     /// `None` if a number is 0 or there are more than `u32::MAX` slots.
     pub fn new(groups: usize, routers: usize, hosts: usize) -> Option<Dragonfly> {
-        let slots = groups.checked_mul(routers)?.checked_mul(hosts)?;
-        if slots == 0 || u32::try_from(slots).is_err() {
-            return None;
-        }
+        super::slots_of(&[groups, routers, hosts])?;
         let per_router = (groups - 1).div_ceil(routers).max(1);
         Some(Dragonfly { groups, routers, hosts, per_router, bandwidths: [1.0; 3] })
     }
@@ -40,7 +38,7 @@ impl Dragonfly {
     /// they are positive.
     pub fn with_bandwidths(mut self, bandwidths: [f64; 3]) -> Option<Dragonfly> {
         self.bandwidths = bandwidths;
-        bandwidths.iter().all(|&b| b > 0.0 && b.is_finite()).then_some(self)
+        bandwidths.iter().all(|&b| is_bandwidth(b)).then_some(self)
     }
 
     /// Number of groups, routers in a group, hosts at a router.

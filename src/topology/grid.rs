@@ -4,6 +4,7 @@
 //! dimension wraps around or not. Messages correct one dimension after the other, the first first,
 //! each the shorter way round (upwards when both are equal): dimension-ordered routing.
 
+use super::network::is_bandwidth;
 use super::{Network, Topology};
 
 /// A grid of slots. Memory: 4 bytes per slot and dimension.
@@ -29,14 +30,7 @@ impl Grid {
     /// `u32::MAX` slots. A dimension of one or two points does not wrap: its points are neighbours
     /// already.
     pub fn new(dims: &[usize], wrap: &[bool]) -> Option<Grid> {
-        let slots = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-        if dims.is_empty()
-            || dims.len() != wrap.len()
-            || slots == 0
-            || u32::try_from(slots).is_err()
-        {
-            return None;
-        }
+        let slots = super::slots_of(dims).filter(|_| dims.len() == wrap.len())?;
         let mut strides = vec![1; dims.len()];
         for k in (0..dims.len() - 1).rev() {
             strides[k] = strides[k + 1] * dims[k + 1];
@@ -80,8 +74,8 @@ impl Grid {
     /// Sets the bandwidth of the links of each dimension (Gemini tori differ by dimension); `None`
     /// unless there is one positive number for each.
     pub fn with_bandwidths(mut self, bandwidths: &[f64]) -> Option<Grid> {
-        let fits = bandwidths.len() == self.dims.len()
-            && bandwidths.iter().all(|&b| b > 0.0 && b.is_finite());
+        let fits =
+            bandwidths.len() == self.dims.len() && bandwidths.iter().all(|&b| is_bandwidth(b));
         self.bandwidths = bandwidths.to_vec();
         fits.then_some(self)
     }

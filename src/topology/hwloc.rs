@@ -21,7 +21,7 @@ const DIVISIONS: [(&str, &str); 7] = [
     ("Group", "group"),
 ];
 
-/// Groups within more groups than this are left out; hwloc makes two or three.
+/// Groups nested more deeply than this are left out; hwloc nests two or three.
 const MAX_GROUPS: usize = 8;
 
 /// More nodes than this in an XML text are refused; hwloc writes about ten per PU.
@@ -46,11 +46,7 @@ impl Machine {
         }
         let objects: Vec<Node> =
             root.descendants().filter(|node| node.has_tag_name("object")).collect();
-        let pus: CpuSet = objects
-            .iter()
-            .filter(|object| object.attribute("type") == Some("PU"))
-            .filter_map(|object| object.attribute("os_index")?.parse::<usize>().ok())
-            .collect();
+        let pus = pus_below(&root);
         if pus.is_empty() {
             return Err(refuse("the machine description has no processing units".into()));
         }
@@ -104,14 +100,16 @@ fn type_of<'a>(object: &Node<'a, '_>) -> &'a str {
 fn pus_of(object: &Node) -> Option<CpuSet> {
     match object.attribute("cpuset") {
         Some(text) => CpuSet::from_hwloc(text),
-        None => Some(
-            object
-                .descendants()
-                .filter(|below| below.attribute("type") == Some("PU"))
-                .filter_map(|pu| pu.attribute("os_index")?.parse::<usize>().ok())
-                .collect(),
-        ),
+        None => Some(pus_below(object)),
     }
+}
+
+/// The PUs that are this object or below it.
+fn pus_below(object: &Node) -> CpuSet {
+    let pus = object
+        .descendants()
+        .filter(|below| below.has_tag_name("object") && below.attribute("type") == Some("PU"));
+    pus.filter_map(|pu| pu.attribute("os_index")?.parse::<usize>().ok()).collect()
 }
 
 fn refuse(what: String) -> Error {

@@ -1,14 +1,12 @@
 //! One node from the inside: which PUs share a core, a cache, a NUMA domain, a package.
 //!
-//! A machine is kept as what a mapping needs of it and no more: for every PU, its group at every
-//! level. It is built from hwloc's XML ([`Machine::from_hwloc_xml`]) or, where there is no hwloc,
+//! A machine is kept as the group of every PU at every level; a mapping needs no more of it. It is built from hwloc's XML ([`Machine::from_hwloc_xml`]) or, where there is no hwloc,
 //! from `/sys` ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
 
 use super::cpuset::CpuSet;
 use crate::base::numbering::by_first_appearance;
-use std::collections::HashMap;
 
-/// Stands in a path for "in no single group of this level": see [`Machine::path_of`].
+/// In a path, the process is in no single group of this level: see [`Machine::path_of`].
 pub const UNPLACED: u32 = u32::MAX;
 
 /// A partition of PUs as the system describes it: one set per object of a kind.
@@ -23,7 +21,7 @@ pub(super) struct Division {
 /// The levels of one node and the group of every PU at each.
 ///
 /// Disallowed PUs are kept when the description has them: other processes of the job may run there.
-/// Offline PUs are not, since nobody can.
+/// Offline PUs are not, since no process can run there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     level_names: Vec<String>,
@@ -49,8 +47,6 @@ impl Machine {
     /// those of levels that really branch.
     pub(super) fn from_divisions(pus: &CpuSet, divisions: Vec<Division>) -> Self {
         let pus: Vec<usize> = pus.iter().collect();
-        let position: HashMap<usize, usize> =
-            pus.iter().enumerate().map(|(k, &pu)| (pu, k)).collect();
         let mut candidates: Vec<(usize, String, Vec<u32>)> = Vec::new();
         for Division { name, sets } in divisions {
             let mut part = vec![0u32; pus.len()];
@@ -60,7 +56,7 @@ impl Machine {
             sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
             for (index, set) in sets.into_iter().enumerate() {
                 for pu in set.iter() {
-                    if let Some(&k) = position.get(&pu) {
+                    if let Ok(k) = pus.binary_search(&pu) {
                         part[k] = index as u32 + 1;
                     }
                 }

@@ -46,13 +46,20 @@ pub use spec::{expand_hostlist, parse};
 pub use subset::Subset;
 pub use tree::Tree;
 
+/// The product of the counts of all levels or dimensions. `None` if there are no counts, if one is 0, or
+/// if the product exceeds `u32::MAX`.
+fn slots_of(counts: &[usize]) -> Option<usize> {
+    let slots = counts.iter().try_fold(1usize, |slots, &count| slots.checked_mul(count))?;
+    (!counts.is_empty() && slots > 0 && u32::try_from(slots).is_ok()).then_some(slots)
+}
+
 /// A machine as the mapping algorithms and metrics see it.
 ///
 /// The template for a new topology is [`Grid`]: the slots, the distance between two of them without
 /// a table of all pairs, and its network. Algorithms ask for the structure they need
 /// ([`Topology::as_tree`], [`Topology::as_grid`], [`Topology::network`]) and never for a type.
 pub trait Topology: Send + Sync {
-    /// Description in the form that `--topology` takes, as far as there is one.
+    /// The description in the form that `--topology` takes, or else a description in words.
     fn name(&self) -> String;
 
     /// Number of slots; slots are numbered from 0.
@@ -61,7 +68,7 @@ pub trait Topology: Send + Sync {
     /// Distance of two slots: symmetric, 0 exactly for a slot and itself.
     fn distance(&self, a: usize, b: usize) -> u64;
 
-    /// Distances from one slot to others, in `out`; as many as `out` has room for.
+    /// Puts the distances from one slot to others into `out`, as many as `out` has room for.
     fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {
         for (&slot, distance) in to.iter().zip(out) {
             *distance = self.distance(from, slot);
@@ -78,25 +85,25 @@ pub trait Topology: Send + Sync {
         None
     }
 
-    /// The grid or torus that the slots are some points of, and the point of every slot; what a job
-    /// got of a machine that is one.
+    /// The grid or torus of which the slots are some points, and the point of every slot. The slots that a
+    /// job got of such a machine are an example.
     fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
         None
     }
 
-    /// Links and static routes, where they are known; without them there is no congestion.
+    /// Links and static routes, where they are known. Without them, congestion is not computed.
     fn network(&self) -> Option<&dyn Network> {
         None
     }
 
     /// The node that a slot belongs to, numbered from 0; traffic between slots of one node is not
-    /// network traffic. Every slot is a node of its own unless the topology knows better.
+    /// network traffic. Every slot is a node of its own unless the topology says otherwise.
     fn node_of(&self, slot: usize) -> usize {
         slot
     }
 
-    /// What the system calls a slot (the host name), where the topology comes from a file that
-    /// tells.
+    /// The name of a slot in the system (the host name), if the topology was read from a file with
+    /// names.
     fn slot_name(&self, _slot: usize) -> Option<&str> {
         None
     }

@@ -49,7 +49,12 @@ pub fn breadth_first(network: &dyn Network, sources: &[usize]) -> Vec<u32> {
     hops
 }
 
-/// Number of links there really are; [`Network::links`] only bounds their numbers.
+/// Whether a number can be the bandwidth of a link.
+pub(super) fn is_bandwidth(number: f64) -> bool {
+    number > 0.0 && number.is_finite()
+}
+
+/// The exact number of links; [`Network::links`] is only the bound of their numbers.
 pub fn count_links(network: &dyn Network) -> usize {
     let mut count = 0;
     for vertex in 0..network.vertices() {

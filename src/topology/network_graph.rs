@@ -5,7 +5,9 @@
 //! Rows are computed when they are first asked for and kept, up to [`ROW_BYTES`] in all; beyond that
 //! a few rows are kept and replaced in turn, so huge networks cost time instead of memory.
 
+use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
+use crate::base::compressed_rows;
 use crate::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -43,27 +45,19 @@ impl NetworkGraph {
     /// to `vertices` switches. Parallel links are one link with the bandwidth of all.
     ///
     /// Errors: a vertex that does not exist, a bandwidth that is not positive, slots that cannot
-    /// reach each other, more than 65 534 hops between slots, no slot.
+    /// reach each other, a vertex more than 32 766 hops away from slot 0, no slot.
     pub fn new(
         slots: usize,
         vertices: usize,
         links: &[(u32, u32, f64)],
         label: String,
     ) -> Result<NetworkGraph> {
-        NetworkGraph::build(slots, vertices, links, label, true)
+        NetworkGraph::with_forwarding(slots, vertices, links, label, true)
     }
 
-    /// As [`NetworkGraph::new`] for hosts with several adapters: messages do not pass through them.
-    pub fn of_hosts(
-        slots: usize,
-        vertices: usize,
-        links: &[(u32, u32, f64)],
-        label: String,
-    ) -> Result<NetworkGraph> {
-        NetworkGraph::build(slots, vertices, links, label, false)
-    }
-
-    fn build(
+    /// As [`NetworkGraph::new`], where `slots_forward` says whether messages may pass through slots on
+    /// their way. They do not pass through hosts with several adapters.
+    pub(super) fn with_forwarding(
         slots: usize,
         vertices: usize,
         links: &[(u32, u32, f64)],
@@ -79,7 +73,7 @@ impl NetworkGraph {
             if a.max(b) as usize >= vertices {
                 return bad(format!("the link {a}–{b} leaves the {vertices} vertices"));
             }
-            if bandwidth.is_nan() || bandwidth <= 0.0 || bandwidth.is_infinite() {
+            if !is_bandwidth(bandwidth) {
                 return bad(format!("the link {a}–{b} has the bandwidth {bandwidth}"));
             }
             if a != b {
@@ -95,13 +89,6 @@ impl NetworkGraph {
             }
             same
         });
-        let mut offsets = vec![0usize; vertices + 1];
-        for &(a, _, _) in &directed {
-            offsets[a as usize + 1] += 1;
-        }
-        for v in 0..vertices {
-            offsets[v + 1] += offsets[v];
-        }
         let mut graph = NetworkGraph {
             label,
             slots,
@@ -114,7 +101,7 @@ impl NetworkGraph {
             rows_left: AtomicUsize::new(ROW_BYTES / (2 * vertices)),
             spare: Mutex::new(Vec::new()),
             tree: None,
-            offsets,
+            offsets: compressed_rows::offsets(vertices, directed.iter().map(|d| d.0 as usize)),
         };
         graph.anchor = (0..slots)
             .map(|slot| match graph.around(slot) {
@@ -122,7 +109,7 @@ impl NetworkGraph {
                 _ => (slot as u32, 0),
             })
             .collect();
-        // One search from a slot finds what it cannot reach; its depth bounds all others.
+        // One search from a slot finds the slots that it cannot reach.
         let hops = graph.search(0);
         if let Some(lost) = hops[..slots].iter().position(|&h| h == u32::MAX) {
             return bad(format!("slot {lost} cannot be reached from slot 0"));
@@ -163,17 +150,17 @@ impl NetworkGraph {
         let mut row = vec![u32::MAX; self.rows.len()];
         let mut queue = Vec::with_capacity(self.rows.len());
         row[source] = 0;
-        queue.push(source as u32);
+        queue.push(source);
         let mut head = 0;
         while let Some(&vertex) = queue.get(head) {
             head += 1;
-            if vertex as usize != source && !self.slots_forward && (vertex as usize) < self.slots {
+            if vertex != source && !self.slots_forward && vertex < self.slots {
                 continue;
             }
-            let next = row[vertex as usize] + 1;
-            for &other in self.around(vertex as usize) {
-                if row[other as usize] == u32::MAX {
-                    row[other as usize] = next;
+            let next = row[vertex] + 1;
+            for other in self.around(vertex).iter().map(|&other| other as usize) {
+                if row[other] == u32::MAX {
+                    row[other] = next;
                     queue.push(other);
                 }
             }

@@ -1,18 +1,21 @@
-//! Some slots of a topology, as a topology: what a job got of a machine.
+//! Some slots of a topology, as a topology: the slots that a job got of a machine.
 
 use super::{Grid, Network, Topology, Tree};
+use crate::base::permutation::inverse;
 use crate::{Error, ErrorKind, Result};
 
-/// Slot `k` of it is slot `slots[k]` of the topology below; distances and routes are those there.
+/// Slot `k` of it is slot `slots[k]` of the whole topology. It has the distances and routes of the
+/// whole.
 pub struct Subset<'a> {
     whole: Whole<'a>,
     slots: Vec<usize>,
     tree: Option<Tree>,
     /// Points in the grid, where the whole topology is one or a part of one.
     points: Option<Vec<usize>>,
-    /// Vertices of the whole network in the order of this one, these slots first; and back. Empty
+    /// The vertices of the whole network, in the order of this one: first the slots of this one. Empty
     /// without a network.
     old_vertex: Vec<u32>,
+    /// The vertex here of every vertex of the whole network.
     new_vertex: Vec<u32>,
 }
 
@@ -31,7 +34,7 @@ impl Whole<'_> {
 }
 
 impl Subset<'static> {
-    /// As [`Subset::new`], keeping the whole topology inside.
+    /// As [`Subset::new`], but owns the whole topology.
     pub fn of_owned(whole: Box<dyn Topology>, slots: &[usize]) -> Result<Subset<'static>> {
         Subset::build(Whole::Owned(whole), slots)
     }
@@ -47,26 +50,15 @@ impl<'a> Subset<'a> {
 
     fn build(kept: Whole<'a>, slots: &[usize]) -> Result<Subset<'a>> {
         let whole = kept.get();
+        let bad = |what: String| Error::new(ErrorKind::Infeasible, what).at(whole.name());
         let mut seen = vec![false; whole.slots()];
         for &slot in slots {
-            match seen.get_mut(slot) {
-                None => {
-                    return Err(Error::new(
-                        ErrorKind::Infeasible,
-                        format!("slot {slot} does not exist"),
-                    )
-                    .at(whole.name())
-                    .advise(format!("slots 0 to {}", whole.slots().saturating_sub(1))));
-                }
-                Some(true) => {
-                    return Err(Error::new(
-                        ErrorKind::Infeasible,
-                        format!("slot {slot} is given twice"),
-                    )
-                    .at(whole.name())
-                    .advise("each slot once"));
-                }
-                Some(first) => *first = true,
+            let last = whole.slots().saturating_sub(1);
+            let seen = seen.get_mut(slot).ok_or_else(|| {
+                bad(format!("slot {slot} does not exist")).advise(format!("slots 0 to {last}"))
+            })?;
+            if std::mem::replace(seen, true) {
+                return Err(bad(format!("slot {slot} is given twice")).advise("each slot once"));
             }
         }
         let tree = whole.as_tree().map(|tree| tree.restricted(slots));
@@ -75,16 +67,11 @@ impl<'a> Subset<'a> {
             (None, Some((_, points))) => Some(slots.iter().map(|&s| points[s]).collect()),
             (None, None) => None,
         };
-        let vertices = whole.network().map_or(0, Network::vertices);
-        let mut old_vertex: Vec<u32> = Vec::with_capacity(vertices);
-        let mut new_vertex = vec![0u32; vertices];
-        if vertices > 0 {
-            let others = (0..vertices).filter(|&v| !seen.get(v).copied().unwrap_or(false));
-            old_vertex.extend(slots.iter().copied().chain(others).map(|v| v as u32));
-        }
-        for (new, &old) in old_vertex.iter().enumerate() {
-            new_vertex[old as usize] = new as u32;
-        }
+        let old_vertex: Vec<u32> = whole.network().map_or_else(Vec::new, |network| {
+            let others = (0..network.vertices()).filter(|&v| !seen.get(v).is_some_and(|&s| s));
+            slots.iter().copied().chain(others).map(|v| v as u32).collect()
+        });
+        let new_vertex = inverse(&old_vertex);
         Ok(Subset { whole: kept, slots: slots.to_vec(), tree, points, old_vertex, new_vertex })
     }
 
@@ -121,7 +108,7 @@ impl Topology for Subset<'_> {
         Some((grid, self.points.as_deref()?))
     }
 
-    /// The network of the whole; slots that are not among these are switches of it.
+    /// The network of the whole. Slots of the whole that are not slots here are switches of it.
     fn network(&self) -> Option<&dyn Network> {
         self.whole.get().network().map(|_| self as &dyn Network)
     }

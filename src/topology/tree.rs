@@ -6,6 +6,7 @@
 //! however many levels there are. Trees whose fields need more than 64 bits compare level by level.
 
 use super::machine::UNPLACED;
+use super::network::is_bandwidth;
 use super::tree_shape::Shape;
 use super::{Network, Topology};
 use crate::base::numbering::by_first_appearance;
@@ -66,13 +67,8 @@ impl Tree {
     /// `None` if lengths differ or are 0, an arity is 0, the product exceeds `u32::MAX`, or costs
     /// do not fall from the root down to at least 1.
     pub fn regular(arity: &[usize], costs: &[u64]) -> Option<Tree> {
-        let slots = arity.iter().try_fold(1usize, |n, &a| n.checked_mul(a))?;
-        if arity.is_empty()
-            || arity.len() != costs.len()
-            || slots == 0
-            || u32::try_from(slots).is_err()
-            || !costs_fall(costs)
-        {
+        let slots = super::slots_of(arity)?;
+        if arity.len() != costs.len() || !costs_fall(costs) {
             return None;
         }
         let mut below = slots;
@@ -132,8 +128,7 @@ impl Tree {
     /// Sets the bandwidth of the links above the groups of each level, the slots' own level last;
     /// `None` unless there is one positive number for each.
     pub fn with_bandwidths(mut self, bandwidths: &[f64]) -> Option<Tree> {
-        let fits = bandwidths.len() == self.levels()
-            && bandwidths.iter().all(|&b| b > 0.0 && b.is_finite());
+        let fits = bandwidths.len() == self.levels() && bandwidths.iter().all(|&b| is_bandwidth(b));
         self.shape.bandwidths = bandwidths.to_vec();
         fits.then_some(self)
     }

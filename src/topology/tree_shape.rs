@@ -1,8 +1,10 @@
-//! Who is above and below whom in a tree of slots, as lists of vertices.
+//! The parent and the children of every vertex of a tree of slots.
 //!
 //! Vertices are the slots, then the groups of each inner level from the inside out, then the root.
 
-/// Who is above and below whom; kept with the tree.
+use crate::base::compressed_rows;
+
+/// The vertices above and below each vertex; kept with the tree.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Shape {
     /// First vertex of the groups of each level; that of the slots is 0.
@@ -33,13 +35,8 @@ impl Shape {
                 parent[first[level] + group as usize] = (first[level - 1] + above as usize) as u32;
             }
         }
-        let mut offsets = vec![0usize; root + 2 - slots];
-        for &above in &parent {
-            offsets[above as usize - slots + 1] += 1;
-        }
-        for k in 1..offsets.len() {
-            offsets[k] += offsets[k - 1];
-        }
+        let rows = parent.iter().map(|&above| above as usize - slots);
+        let offsets = compressed_rows::offsets(root + 1 - slots, rows);
         let mut cursor = offsets.clone();
         let mut children = vec![0; root];
         for (vertex, &above) in parent.iter().enumerate() {

@@ -1,10 +1,11 @@
 //! InfiniBand fabrics as `ibnetdiscover` prints them. Slots are hosts.
 //!
-//! Every adapter (`Ca`) is a host; adapters whose description starts with the same name (`"n101
-//! HCA-1"`, `"n101 HCA-2"`) are one host with several links. Switches and routers are switches.
-//! Bandwidths come from width and speed (`4xHDR`), in Gbit/s; links without them count as 1.
+//! Every adapter (`Ca`) belongs to a host. Adapters whose descriptions start with the same name (`"n101
+//! HCA-1"`, `"n101 HCA-2"`) belong to one host with several links. Routers count as switches. The
+//! bandwidth of a link follows from its width and speed (`4xHDR`), in Gbit/s; it is 1 where they are
+//! missing.
 
-use super::{in_line, read_text};
+use super::{in_file, in_line, read_text};
 use crate::base::numbering::by_first_appearance;
 use crate::topology::{NetworkGraph, Topology};
 use crate::{Error, ErrorKind, Result};
@@ -12,11 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
     let network = parse(&read_text(path)?, format!("ib:{path}"));
-    let network = network.map_err(|e| {
-        let place = e.place().map_or(path.to_string(), |p| format!("{path}, {p}"));
-        e.at(place)
-    })?;
-    Ok(Box::new(network))
+    Ok(Box::new(network.map_err(|e| in_file(e, path))?))
 }
 
 /// Collects vertices by their quoted identifiers.
@@ -121,7 +118,7 @@ fn build(fabric: Fabric, label: String) -> Result<NetworkGraph> {
     let vertices = names.len() + fabric.hosts.iter().filter(|host| host.is_none()).count();
     let links: Vec<(u32, u32, f64)> =
         fabric.speeds.iter().map(|&(a, b, speed)| (vertex[a], vertex[b], speed)).collect();
-    Ok(NetworkGraph::of_hosts(names.len(), vertices, &links, label)?
+    Ok(NetworkGraph::with_forwarding(names.len(), vertices, &links, label, false)?
         .with_slot_names(names.into_iter().map(String::from).collect()))
 }
 

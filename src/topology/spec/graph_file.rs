@@ -1,20 +1,17 @@
 //! A network in METIS' graph format: any network, hop distances.
 //!
-//! Header `vertices edges [fmt [ncon]]`, then one line per vertex: `[size] [weights…] neighbour
-//! [bandwidth] …`, neighbours from 1; lines that start with `%` are comments. With vertex weights,
-//! vertices of weight 0 are switches and the others slots, numbered in the order of the file; edge
-//! weights are bandwidths.
+//! A header `vertices edges [fmt [ncon]]` is followed by one line for each vertex: `[size] [weights…]
+//! neighbour [bandwidth] …`. Neighbours count from 1. Lines that start with `%` are comments. With
+//! vertex weights, the vertices of weight 0 are switches and the others are slots; without them, all are
+//! slots. Slots are numbered in the order of the file. Edge weights are bandwidths.
 
-use super::{MAX_SLOTS, in_line, read_text};
+use super::{MAX_SLOTS, in_file, in_line, read_text};
 use crate::topology::{NetworkGraph, Topology};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
-    let label = format!("graph:{path}");
-    Ok(Box::new(parse(&read_text(path)?, label).map_err(|e| {
-        let place = e.place().map_or(path.to_string(), |p| format!("{path}, {p}"));
-        e.at(place)
-    })?))
+    let network = parse(&read_text(path)?, format!("graph:{path}"));
+    Ok(Box::new(network.map_err(|e| in_file(e, path))?))
 }
 
 pub(super) fn parse(text: &str, label: String) -> Result<NetworkGraph> {
@@ -80,32 +77,25 @@ pub(super) fn parse(text: &str, label: String) -> Result<NetworkGraph> {
         }
     }
     if is_slot.len() != vertices {
-        return Err(Error::new(
-            ErrorKind::Format,
-            format!("the graph ends after {} of {vertices} vertices", is_slot.len()),
-        ));
+        return Err(bad(format!("the graph ends after {} of {vertices} vertices", is_slot.len())));
     }
     if arcs != 2 * edges {
-        return Err(Error::new(
-            ErrorKind::Format,
-            format!("{arcs} neighbours are listed, not twice the {edges} edges of the header"),
-        ));
+        let wanted = format!("twice the {edges} edges of the header");
+        return Err(bad(format!("{arcs} neighbours are listed, not {wanted}")));
     }
     build(&is_slot, &links, label)
+}
+
+fn bad(what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Format, what)
 }
 
 /// Renumbers vertices so that slots come first, and keeps each link once.
 fn build(is_slot: &[bool], links: &[(u32, u32, f64)], label: String) -> Result<NetworkGraph> {
     let slots = is_slot.iter().filter(|&&s| s).count();
-    let (mut slot, mut switch) = (0, slots as u32);
-    let number: Vec<u32> = is_slot
-        .iter()
-        .map(|&is_slot| {
-            let next = if is_slot { &mut slot } else { &mut switch };
-            *next += 1;
-            *next - 1
-        })
-        .collect();
+    let (mut slot, mut switch) = (0.., slots as u32..);
+    let next = |&is_slot: &bool| if is_slot { slot.next() } else { switch.next() };
+    let number: Vec<u32> = is_slot.iter().filter_map(next).collect();
     let mut once: Vec<(u32, u32, f64)> = Vec::with_capacity(links.len() / 2);
     let mut directions = 0i64;
     for &(a, b, bandwidth) in links {
@@ -115,10 +105,7 @@ fn build(is_slot: &[bool], links: &[(u32, u32, f64)], label: String) -> Result<N
         directions += i64::from(a < b) - i64::from(a > b);
     }
     if directions != 0 {
-        return Err(Error::new(
-            ErrorKind::Format,
-            "not every edge is listed at both of its vertices",
-        ));
+        return Err(bad("not every edge is listed at both of its vertices"));
     }
     NetworkGraph::new(slots, is_slot.len(), &once, label)
 }

@@ -2,9 +2,10 @@
 //!
 //! Distances are those of [`costs`](crate::topology::costs), as for a discovered machine.
 
-use super::{MAX_SLOTS, in_line, read_text, usage};
+use super::{MAX_SLOTS, bounded, in_line, read_text, usage};
 use crate::Result;
 use crate::topology::{Machine, Topology, Tree, costs};
+use std::collections::HashSet;
 
 pub(super) fn hwloc_pus(path: &str) -> Result<Box<dyn Topology>> {
     let machine = read(path)?;
@@ -15,14 +16,11 @@ pub(super) fn hwloc_pus(path: &str) -> Result<Box<dyn Topology>> {
 /// One slot per core; its first PU stands for it.
 pub(super) fn hwloc_cores(path: &str) -> Result<Box<dyn Topology>> {
     let machine = read(path)?;
-    let positions = match machine.level_names().iter().position(|name| name == "core") {
-        Some(core) => {
-            let groups = machine.groups(core);
-            let first_of = |k: &usize| groups[..*k].iter().all(|&other| other != groups[*k]);
-            (0..groups.len()).filter(first_of).collect()
-        }
-        None => (0..machine.pus().len()).collect(),
-    };
+    let mut positions: Vec<usize> = (0..machine.pus().len()).collect();
+    if let Some(core) = machine.level_names().iter().position(|name| name == "core") {
+        let mut seen = HashSet::new();
+        positions.retain(|&k| seen.insert(machine.groups(core)[k]));
+    }
     tree(&machine, positions, format!("hwloc-cores:{path}"))
 }
 
@@ -53,16 +51,12 @@ pub(super) fn hwloc_synthetic(text: &str) -> Result<Box<dyn Topology>> {
     for (k, word) in plain.split_whitespace().enumerate() {
         let (kind, count) = match word.split_once(':') {
             Some((kind, count)) => (kind.to_ascii_lowercase(), count),
-            // Levels may come without a type; hwloc then guesses, and so do we: inner levels are
-            // groups.
+            // A level without a type is taken for a group; hwloc guesses its type.
             None => (String::from("group"), word),
         };
-        let count = match count.parse::<usize>() {
-            Ok(count) if count > 0 => count,
-            _ => {
-                return Err(in_line(1, format!("'{word}' (level {k}) has no whole number from 1")));
-            }
-        };
+        let count = count.parse().ok().filter(|&count: &usize| count > 0).ok_or_else(|| {
+            in_line(1, format!("'{word}' (level {k}) has no whole number from 1"))
+        })?;
         let name = match kind.as_str() {
             k if k.starts_with("mach") || k.starts_with("sys") => "node",
             k if k.starts_with("pack") || k.starts_with("sock") => "package",
@@ -78,11 +72,10 @@ pub(super) fn hwloc_synthetic(text: &str) -> Result<Box<dyn Topology>> {
         arity.push(count);
         names.push(name);
     }
-    let slots = arity.iter().try_fold(1usize, |n, &a| n.checked_mul(a));
-    if arity.is_empty() || slots.is_none_or(|n| n > MAX_SLOTS) {
+    if bounded(&arity).is_none() {
         return Err(usage(format!("'{plain}' has no level, or more than {MAX_SLOTS} slots")));
     }
-    // Levels that do not branch carry no distance; one that does must stay.
+    // Levels that do not branch have no distance. If no level branches, the first one stays.
     let kept: Vec<usize> = (0..arity.len()).filter(|&k| arity[k] > 1).collect();
     let kept = if kept.is_empty() { vec![0] } else { kept };
     let mut cost: Vec<u64> = kept.iter().map(|&k| costs::of_level(names[k])).collect();

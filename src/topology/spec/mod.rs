@@ -1,6 +1,7 @@
 //! The topologies that `--topology` takes, from their text to a [`Topology`].
 //!
-//! One function per kind, in a table; every error says what is wrong, where, and shows a right one.
+//! A table has one function for each kind. Every error says what is wrong and where, and gives an
+//! example of right syntax.
 
 mod fabric;
 mod graph_file;
@@ -14,7 +15,7 @@ mod slurm_yaml;
 
 pub use hostlist::expand as expand_hostlist;
 
-use super::{DistanceMatrix, Topology};
+use super::{DistanceMatrix, Topology, slots_of};
 use crate::base::file;
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -22,70 +23,35 @@ use std::path::Path;
 /// Largest number of slots that a description may ask for.
 pub(super) const MAX_SLOTS: usize = 1 << 24;
 
-/// A kind of topology: its name before the colon, an example of right syntax, its reader.
-struct Kind {
-    name: &'static str,
-    example: &'static str,
-    read: fn(&str) -> Result<Box<dyn Topology>>,
-}
+/// Reads the part of a description after the colon.
+type Read = fn(&str) -> Result<Box<dyn Topology>>;
 
-/// All kinds, in the order in which errors list them.
-const KINDS: &[Kind] = &[
-    Kind {
-        name: "tree",
-        example: "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)",
-        read: shapes::tree,
-    },
-    Kind {
-        name: "torus",
-        example: "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)",
-        read: shapes::torus,
-    },
-    Kind { name: "mesh", example: "mesh:32x32", read: shapes::mesh },
-    Kind { name: "hypercube", example: "hypercube:10", read: shapes::hypercube },
-    Kind {
-        name: "dragonfly",
-        example: "dragonfly:9x4x2 (groups x routers x hosts) or dragonfly:9x4x2@1:1:2",
-        read: shapes::dragonfly,
-    },
-    Kind {
-        name: "fattree",
-        example: "fattree:18:18:36 (hosts, leaf switches, pods), fattree:16:8:4@2:1 \
+/// All kinds of topology, in the order in which errors list them: the name before the colon, an example
+/// of right syntax, and the reader.
+const KINDS: [(&str, &str, Read); 14] = [
+    ("tree", "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)", shapes::tree),
+    ("torus", "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)", shapes::torus),
+    ("mesh", "mesh:32x32", shapes::mesh),
+    ("hypercube", "hypercube:10", shapes::hypercube),
+    (
+        "dragonfly",
+        "dragonfly:9x4x2 (groups x routers x hosts) or dragonfly:9x4x2@1:1:2",
+        shapes::dragonfly,
+    ),
+    (
+        "fattree",
+        "fattree:18:18:36 (hosts, leaf switches, pods), fattree:16:8:4@2:1 \
                   (oversubscribed 2:1 at the leaf switches) or fattree:k=16",
-        read: shapes::fat_tree,
-    },
-    Kind {
-        name: "hwloc",
-        example: "hwloc:machine.xml (one slot for each PU)",
-        read: machine::hwloc_pus,
-    },
-    Kind {
-        name: "hwloc-cores",
-        example: "hwloc-cores:machine.xml (one slot for each core)",
-        read: machine::hwloc_cores,
-    },
-    Kind {
-        name: "hwloc-synthetic",
-        example: "hwloc-synthetic:\"pack:2 core:8 pu:1\"",
-        read: machine::hwloc_synthetic,
-    },
-    Kind {
-        name: "scotch",
-        example: "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`",
-        read: scotch::read,
-    },
-    Kind {
-        name: "slurm",
-        example: "slurm:topology.conf or slurm:topology.yaml",
-        read: slurm::read,
-    },
-    Kind { name: "ib", example: "ib:ibnetdiscover.txt", read: fabric::read },
-    Kind {
-        name: "graph",
-        example: "graph:network.graph (METIS; vertices of weight 0 are switches)",
-        read: graph_file::read,
-    },
-    Kind { name: "dist", example: "dist:distances.txt", read: distances },
+        shapes::fat_tree,
+    ),
+    ("hwloc", "hwloc:machine.xml (one slot for each PU)", machine::hwloc_pus),
+    ("hwloc-cores", "hwloc-cores:machine.xml (one slot for each core)", machine::hwloc_cores),
+    ("hwloc-synthetic", "hwloc-synthetic:\"pack:2 core:8 pu:1\"", machine::hwloc_synthetic),
+    ("scotch", "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`", scotch::read),
+    ("slurm", "slurm:topology.conf or slurm:topology.yaml", slurm::read),
+    ("ib", "ib:ibnetdiscover.txt", fabric::read),
+    ("graph", "graph:network.graph (METIS; vertices of weight 0 are switches)", graph_file::read),
+    ("dist", "dist:distances.txt", distances),
 ];
 
 /// Reads a topology as `--topology` takes it: `kind:description`, or a tree in the shorthand of
@@ -96,28 +62,38 @@ const KINDS: &[Kind] = &[
 pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
     let spec = spec.trim();
     if spec.starts_with(|c: char| c.is_ascii_digit()) {
-        return shapes::tree(spec).map_err(|e| placed(e, spec, KINDS[0].example));
+        return shapes::tree(spec).map_err(|e| placed(e, spec, KINDS[0].1));
     }
     let (name, description) = spec.split_once(':').unwrap_or((spec, ""));
-    let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let Some((_, example, read)) = KINDS.iter().find(|kind| kind.0 == name) else {
+        let names = KINDS.map(|kind| kind.0);
         return Err(Error::new(ErrorKind::Usage, format!("unknown topology '{name}'"))
             .at(format!("--topology {spec}"))
-            .advise(format!("one of {}; such as {}", names.join(", "), KINDS[0].example)));
+            .advise(format!("one of {}; such as {}", names.join(", "), KINDS[0].1)));
     };
-    (kind.read)(description.trim()).map_err(|e| placed(e, spec, kind.example))
+    read(description.trim()).map_err(|e| placed(e, spec, example))
 }
 
-/// Adds place and example where an error has none.
+/// Adds the option to the place of an error, and advises the example.
 fn placed(error: Error, spec: &str, example: &str) -> Error {
-    let error = match error.place() {
-        Some(place) => {
-            let place = format!("{place}, --topology {spec}");
-            error.at(place)
-        }
-        None => error.at(format!("--topology {spec}")),
-    };
-    error.advise(example)
+    let inner = error.place().map_or(String::new(), |place| format!("{place}, "));
+    error.at(format!("{inner}--topology {spec}")).advise(example)
+}
+
+/// Adds the file to the place of an error.
+fn in_file(error: Error, path: &str) -> Error {
+    let inner = error.place().map_or(String::new(), |place| format!(", {place}"));
+    error.at(format!("{path}{inner}"))
+}
+
+/// The number of slots of the given counts, if there are 1 to [`MAX_SLOTS`] of them.
+fn bounded(counts: &[usize]) -> Option<usize> {
+    slots_of(counts).filter(|&slots| slots <= MAX_SLOTS)
+}
+
+/// The two parts of a text around the first separator; without one, the text and nothing.
+fn halves(text: &str, separators: [char; 2]) -> (&str, Option<&str>) {
+    text.split_once(separators).map_or((text, None), |(first, second)| (first, Some(second)))
 }
 
 /// An error about the description itself.
@@ -174,7 +150,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/topologies.md");
         let text = std::fs::read_to_string(path).unwrap();
         for kind in KINDS {
-            assert!(text.contains(&format!("| `{}:` |", kind.name)), "{}", kind.name);
+            assert!(text.contains(&format!("| `{}:` |", kind.0)), "{}", kind.0);
         }
     }
 
@@ -183,7 +159,7 @@ mod tests {
         for kind in KINDS {
             for rubbish in ["", ":", "x", "1", "-1", "1:", "0", "99999999999999999999", "1@", "é"]
             {
-                let spec = format!("{}:{rubbish}", kind.name);
+                let spec = format!("{}:{rubbish}", kind.0);
                 if let Ok(topology) = parse(&spec) {
                     assert!(topology.slots() > 0, "{spec}");
                 }

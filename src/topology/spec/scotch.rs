@@ -5,7 +5,7 @@
 //! numbers; in grids the first coordinate varies fastest there, so their dimensions come out in
 //! reverse order here. Processor weights of `cmpltw` and `deco` are read and not used.
 
-use super::{MAX_SLOTS, read_text, usage};
+use super::{MAX_SLOTS, bounded, read_text, usage};
 use crate::topology::{DistanceMatrix, Grid, Subset, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
 
@@ -65,13 +65,8 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
             let count = words.positive("the length of the permutation")?;
             let labels = words.list(count, "a label of the permutation")?;
             let slots = tree.slots();
-            let mut position = vec![usize::MAX; count];
-            for (k, &to) in labels.iter().enumerate() {
-                match position.get_mut(to) {
-                    Some(free) if *free == usize::MAX => *free = k,
-                    _ => return Err(bad(format!("{labels:?} is not a permutation"))),
-                }
-            }
+            let position =
+                positions(&labels).map_err(|_| bad(format!("{labels:?} is not a permutation")))?;
             if slots % count != 0 {
                 return Err(bad(format!("a permutation of {count} does not divide {slots} slots")));
             }
@@ -79,16 +74,14 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
                 (0..slots).map(|slot| slot / count * count + position[slot % count]).collect();
             Ok(Box::new(tree.restricted(&order).with_label(label.into())))
         }
-        "mesh2d" => grid(words, 2, false, label),
-        "mesh3d" => grid(words, 3, false, label),
-        "torus2d" => grid(words, 2, true, label),
-        "torus3d" => grid(words, 3, true, label),
-        wrap @ ("meshxd" | "torusxd") => {
+        shape @ ("mesh2d" | "torus2d") => grid(words, 2, shape == "torus2d", label),
+        shape @ ("mesh3d" | "torus3d") => grid(words, 3, shape == "torus3d", label),
+        shape @ ("meshxd" | "torusxd") => {
             let dims = words.positive("the number of dimensions")?;
             if dims > 32 {
                 return Err(bad(format!("{dims} dimensions, more than 32")));
             }
-            grid(words, dims, wrap == "torusxd", label)
+            grid(words, dims, shape == "torusxd", label)
         }
         "hcub" => {
             let dims = words.positive("the number of dimensions")?;
@@ -122,6 +115,18 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
     }
 }
 
+/// The position of each label of a permutation, or the first label that is too large or there twice.
+fn positions(labels: &[usize]) -> std::result::Result<Vec<usize>, usize> {
+    let mut position = vec![usize::MAX; labels.len()];
+    for (k, &label) in labels.iter().enumerate() {
+        match position.get_mut(label) {
+            Some(free) if *free == usize::MAX => *free = k,
+            _ => return Err(label),
+        }
+    }
+    Ok(position)
+}
+
 /// `levels arity1 length1 …`, from the root down. Scotch adds lengths up: leaves that part at level k
 /// are as far apart as the lengths from level k to the leaves together.
 fn leaf_tree(words: &mut Words) -> Result<Tree> {
@@ -134,10 +139,7 @@ fn leaf_tree(words: &mut Words) -> Result<Tree> {
     for level in (1..levels).rev() {
         costs[level - 1] += costs[level];
     }
-    let slots = arity.iter().try_fold(1usize, |n, &a| n.checked_mul(a));
-    if slots.is_none_or(|n| n > MAX_SLOTS) {
-        return Err(bad(format!("more than {MAX_SLOTS} leaves")));
-    }
+    bounded(&arity).ok_or_else(|| bad(format!("more than {MAX_SLOTS} leaves")))?;
     Tree::regular(&arity, &costs).ok_or_else(|| bad("not a tree"))
 }
 
@@ -146,37 +148,30 @@ fn grid(words: &mut Words, dims: usize, wrap: bool, label: &str) -> Result<Box<d
         .map(|_| words.positive("the length of a dimension"))
         .collect::<Result<Vec<usize>>>()?;
     sides.reverse();
-    let slots = sides.iter().try_fold(1usize, |n, &a| n.checked_mul(a));
-    if slots.is_none_or(|n| n > MAX_SLOTS) {
-        return Err(bad(format!("more than {MAX_SLOTS} processors")));
-    }
+    bounded(&sides).ok_or_else(|| bad(format!("more than {MAX_SLOTS} processors")))?;
     let grid = Grid::new(&sides, &vec![wrap; dims]).ok_or_else(|| bad("not a grid"))?;
     Ok(Box::new(grid.with_label(label.into())))
 }
 
 /// `deco 0`: processors as `label weight domain`, then the lower triangle of their distances.
 fn decomposition(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
-    match words.number("the type of the decomposition")? {
-        0 => {}
-        kind => {
-            return Err(usage(format!("decompositions of type {kind} are not read"))
-                .advise("type 0, as `amk_grf` writes it"));
-        }
+    let kind = words.number("the type of the decomposition")?;
+    if kind != 0 {
+        return Err(usage(format!("decompositions of type {kind} are not read"))
+            .advise("type 0, as `amk_grf` writes it"));
     }
     let slots = words.positive("the number of processors")?;
     if slots > 1 << 15 {
         return Err(bad(format!("{slots} processors have too many distances")));
     }
     words.number("the number of domains")?;
-    let mut order = vec![usize::MAX; slots];
-    for k in 0..slots {
-        let name = words.number("the label of a processor")?;
+    let mut labels = Vec::with_capacity(slots);
+    for _ in 0..slots {
+        labels.push(words.number("the label of a processor")?);
         words.list(2, "weight and domain of a processor")?;
-        match order.get_mut(name) {
-            Some(free) if *free == usize::MAX => *free = k,
-            _ => return Err(bad(format!("the label {name} is not one of {slots} different ones"))),
-        }
     }
+    let order = positions(&labels)
+        .map_err(|label| bad(format!("the label {label} is not one of {slots} different ones")))?;
     let mut lower: Vec<Vec<u32>> = Vec::with_capacity(slots);
     for i in 0..slots {
         let row = (0..i).map(|_| words.positive("a distance").map(|d| d as u32));

@@ -1,7 +1,8 @@
-//! Topologies that a line describes: trees, grids, dragonflies, fat trees.
+//! Topologies whose description is one line: trees, grids, dragonflies, fat trees.
 
-use super::{MAX_SLOTS, usage};
+use super::{MAX_SLOTS, bounded, halves, usage};
 use crate::Result;
+use crate::topology::network::is_bandwidth;
 use crate::topology::{Dragonfly, Grid, Topology, Tree};
 
 /// Whole numbers from 1 separated by `separator`.
@@ -13,8 +14,7 @@ pub(super) fn numbers(text: &str, separator: char) -> Result<Vec<usize>> {
             Ok(number) => Ok(number),
         })
         .collect::<Result<Vec<usize>>>()?;
-    let product = numbers.iter().try_fold(1usize, |n, &x| n.checked_mul(x));
-    if product.is_none_or(|n| n > MAX_SLOTS) {
+    if bounded(&numbers).is_none() {
         return Err(usage(format!("'{text}' asks for more than {MAX_SLOTS} slots")));
     }
     Ok(numbers)
@@ -24,7 +24,7 @@ pub(super) fn numbers(text: &str, separator: char) -> Result<Vec<usize>> {
 fn bandwidths(text: &str) -> Result<Vec<f64>> {
     text.split(':')
         .map(|word| match word.trim().parse::<f64>() {
-            Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+            Ok(number) if is_bandwidth(number) => Ok(number),
             _ => Err(usage(format!("'{}' is not a positive number", word.trim()))),
         })
         .collect()
@@ -32,10 +32,7 @@ fn bandwidths(text: &str) -> Result<Vec<f64>> {
 
 /// `2:16:32`, `2:16:32@1:10:100` or `4:8:8/1:10:100`: from the leaves up.
 pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
-    let (arity, costs) = match text.split_once(['@', '/']) {
-        Some((arity, costs)) => (arity, Some(costs)),
-        None => (text, None),
-    };
+    let (arity, costs) = halves(text, ['@', '/']);
     let mut arity = numbers(arity, ':')?;
     let mut costs = match costs {
         None => (1..=arity.len() as u64).map(|l| 2 * l).collect(),
@@ -44,11 +41,10 @@ pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
             .map(|word| match word.trim().parse::<u64>() {
                 Ok(0) => Err(usage("distance 0: two slots are never at the same place")),
                 Ok(cost) if cost <= u64::from(u32::MAX) => Ok(cost),
-                _ => Err(usage(format!(
-                    "'{}' is not a distance (a whole number up to {})",
-                    word.trim(),
-                    u32::MAX
-                ))),
+                _ => {
+                    let (word, most) = (word.trim(), u32::MAX);
+                    Err(usage(format!("'{word}' is not a distance (a whole number up to {most})")))
+                }
             })
             .collect::<Result<Vec<u64>>>()?,
     };
@@ -66,10 +62,7 @@ pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
 
 /// `AxBxC` and after `@` the bandwidth of each dimension.
 fn grid(text: &str, make: fn(&[usize]) -> Option<Grid>) -> Result<Box<dyn Topology>> {
-    let (dims, bandwidth) = match text.split_once('@') {
-        Some((dims, bandwidth)) => (dims, Some(bandwidth)),
-        None => (text, None),
-    };
+    let (dims, bandwidth) = halves(text, ['@'; 2]);
     let dims = numbers(dims, 'x')?;
     if dims.len() > 32 {
         return Err(usage(format!("{} dimensions, more than 32", dims.len())));
@@ -97,24 +90,19 @@ pub(super) fn mesh(text: &str) -> Result<Box<dyn Topology>> {
 }
 
 pub(super) fn hypercube(text: &str) -> Result<Box<dyn Topology>> {
-    let dimensions = numbers(text, ':')?;
-    match dimensions[..] {
-        [n] if n <= MAX_SLOTS.ilog2() as usize => {
+    let most = MAX_SLOTS.ilog2();
+    match numbers(text, ':')?[..] {
+        [n] if n <= most as usize => {
             Ok(Box::new(Grid::hypercube(n).ok_or_else(|| usage("not a hypercube"))?))
         }
-        _ => Err(usage(format!(
-            "'{text}' is not one number of dimensions up to {}",
-            MAX_SLOTS.ilog2()
-        ))),
+        _ => Err(usage(format!("'{text}' is not one number of dimensions up to {most}"))),
     }
 }
 
 /// `GROUPSxROUTERSxHOSTS` and after `@` the bandwidth of host, local and global links.
 pub(super) fn dragonfly(text: &str) -> Result<Box<dyn Topology>> {
-    let (shape, bandwidth) = match text.split_once('@') {
-        Some((shape, bandwidth)) => (shape, bandwidths(bandwidth)?),
-        None => (text, vec![1.0; 3]),
-    };
+    let (shape, bandwidth) = halves(text, ['@'; 2]);
+    let bandwidth = bandwidth.map_or(Ok(vec![1.0; 3]), bandwidths)?;
     let shape = numbers(shape, 'x')?;
     let ([groups, routers, hosts], [host, local, global]) = (&shape[..], &bandwidth[..]) else {
         return Err(usage(
@@ -132,10 +120,7 @@ pub(super) fn dragonfly(text: &str) -> Result<Box<dyn Topology>> {
 /// from the leaf switches up; or `k=PORTS`, the three-level fat tree of switches with that many
 /// ports (Al-Fares, Loukissas and Vahdat 2008: k pods of k/2 leaf switches with k/2 hosts).
 pub(super) fn fat_tree(text: &str) -> Result<Box<dyn Topology>> {
-    let (shape, taper) = match text.split_once('@') {
-        Some((shape, taper)) => (shape, Some(taper)),
-        None => (text, None),
-    };
+    let (shape, taper) = halves(text, ['@'; 2]);
     let mut arity = match shape.trim().strip_prefix("k=") {
         Some(ports) => match numbers(ports, ':')?[..] {
             [k] if k % 2 == 0 && k <= 812 => vec![k / 2, k / 2, k],
@@ -143,16 +128,11 @@ pub(super) fn fat_tree(text: &str) -> Result<Box<dyn Topology>> {
         },
         None => numbers(shape, ':')?,
     };
-    let taper = match taper {
-        Some(taper) => bandwidths(taper)?,
-        None => vec![1.0; arity.len() - 1],
-    };
-    if taper.len() != arity.len() - 1 {
-        return Err(usage(format!(
-            "{} oversubscriptions for {} levels of uplinks",
-            taper.len(),
-            arity.len() - 1
-        )));
+    let uplinks = arity.len() - 1;
+    let taper = taper.map_or(Ok(vec![1.0; uplinks]), bandwidths)?;
+    if taper.len() != uplinks {
+        let given = taper.len();
+        return Err(usage(format!("{given} oversubscriptions for {uplinks} levels of uplinks")));
     }
     // A host has one link of bandwidth 1; the uplinks of a switch carry what its hosts can send,
     // divided by the oversubscription of all levels up to it.
@@ -164,11 +144,10 @@ pub(super) fn fat_tree(text: &str) -> Result<Box<dyn Topology>> {
     arity.reverse();
     costs.reverse();
     bandwidth.reverse();
-    let levels = arity.len();
     let tree = Tree::regular(&arity, &costs)
         .and_then(|tree| tree.with_bandwidths(&bandwidth))
         .ok_or_else(|| usage("not a fat tree"))?;
-    Ok(Box::new(tree.with_node_level(Some(levels - 1)).with_label(format!("fattree:{text}"))))
+    Ok(Box::new(tree.with_node_level(Some(uplinks)).with_label(format!("fattree:{text}"))))
 }
 
 #[cfg(test)]

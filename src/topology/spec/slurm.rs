@@ -1,7 +1,7 @@
-//! Slurm's `topology.conf` and `topology.yaml`: which nodes hang on which switch. Slots are nodes.
+//! Slurm's `topology.conf` and `topology.yaml`: the switch of each node. Slots are nodes.
 
 use super::slurm_layout::{Layout, Switch};
-use super::{hostlist, in_line, read_text, slurm_yaml};
+use super::{hostlist, in_file, in_line, read_text, slurm_yaml};
 use crate::topology::Topology;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
@@ -11,10 +11,7 @@ pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
     let yaml = [".yaml", ".yml"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
     let label = format!("slurm:{path}");
     let parts = if yaml { slurm_yaml::parse(&text) } else { parse_conf(&text) };
-    parts.and_then(|layout| layout.build(label)).map_err(|e| {
-        let place = e.place().map_or(path.to_string(), |p| format!("{path}, {p}"));
-        e.at(place)
-    })
+    parts.and_then(|layout| layout.build(label)).map_err(|e| in_file(e, path))
 }
 
 /// Reads `topology.conf`: one `Key=value …` line per item, `#` comments, `\` joins lines.

@@ -1,17 +1,18 @@
-//! What Slurm's topology files say, and the topology that follows from it. Slots are nodes.
+//! The content of Slurm's topology files, and the topology that follows from it. Slots are nodes.
 //!
-//! - Tree: two nodes are twice as many hops apart as there are switch levels up to the first switch
-//!   that both are below. Branches that are less deep than the deepest count as if they were as
-//!   deep; trees without a common root are joined by one more level.
-//! - Block: 2 in a block, 2 more for each block size of `BlockSizes` that is needed to hold both.
-//! - Ring: hops along the ring.
+//! - Tree: the distance of two nodes is twice the number of switch levels up to the first switch that
+//!   both are below. All branches count as if they were as deep as the deepest one. Trees without a
+//!   common root are joined by one more level.
+//! - Block: the distance is 2 in a block. Each size of `BlockSizes` that is too small to hold both nodes
+//!   adds 2.
+//! - Ring and torus: the distance is the number of hops.
 
 use super::usage;
 use crate::topology::{Grid, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 
-/// What either file says.
+/// The content of either file.
 pub(super) enum Layout {
     /// Switches with their nodes and the switches below them.
     Switches(Vec<Switch>),
@@ -103,7 +104,7 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
     for path in &mut paths {
         path.resize(depth, 0);
     }
-    // A level at which all nodes share one switch separates nobody.
+    // A level at which all nodes are below one switch separates no nodes.
     while paths[0].len() > 1 && paths.iter().all(|path| path[0] == paths[0][0]) {
         for path in &mut paths {
             path.remove(0);
