@@ -138,7 +138,7 @@ fn simulate(arguments: &Arguments) -> Result<(), Failure> {
     let mut steps = Steps { last: cpu(), on_rank_0: 0.0 };
     let collected = gather(arguments)?;
     steps.done("rows decoded and collected", true);
-    let matrix = collected.matrix().ok_or("no matrix")?;
+    let matrix = collected.matrix();
     let tasks = matrix.tasks();
     steps.done("sparse matrix", true);
     let pairs: usize = Kind::ALL.iter().map(|&kind| matrix.layer(kind).pairs()).sum();

@@ -233,16 +233,16 @@ impl LaunchRecorder {
             );
             return vec![message.meaning("nothing is stored").advice("rankweave recover")];
         }
-        let Some(record) = self.record(end) else { return Vec::new() };
+        let record = self.record(end);
         let problem = self.storage.keep(&record, &self.settings.spill, user);
         let summary = (self.settings.verbose >= 1).then(|| Message::new(self.summary(&record)));
         problem.into_iter().chain(summary).collect()
     }
 
-    fn record(&mut self, end: LaunchEnd<'_>) -> Option<Record> {
+    fn record(&mut self, end: LaunchEnd<'_>) -> Record {
         let LaunchEnd { instructions, placement, collected, wall, in_mpi, constructed, now } = end;
         let tasks = collected.tasks();
-        let matrix = collected.matrix()?;
+        let matrix = collected.matrix();
         if self.given_nodes.is_none() {
             let given = UserTopology::read(&self.settings, tasks);
             self.given_nodes = given.and_then(|given| Some(given.ok()?.nodes));
@@ -272,7 +272,7 @@ impl LaunchRecorder {
             ..Record::of_matrix(&self.key, matrix)
         };
         self.history.add_to(&mut record, instructions.job.id, now);
-        Some(record)
+        record
     }
 
     /// The latest launch in the launcher's order before this one, for comparison; `None` if this launch

@@ -1,4 +1,4 @@
-//! A matrix while its rows come in, process by process.
+//! A matrix whose rows arrive process by process.
 
 use super::{CommMatrix, Kind, SparseMatrix, Traffic};
 
@@ -12,7 +12,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Nothing yet.
+    /// No rows yet.
     pub fn new(tasks: usize) -> Self {
         Collected { tasks, entries: Default::default(), incomplete: false }
     }
@@ -22,7 +22,8 @@ impl Collected {
         self.tasks
     }
 
-    /// Adds what a task sent, by kind, and what it fetched (which the other side sent).
+    /// Adds the traffic that a task sent, by kind, and the one-sided traffic that it fetched from other
+    /// tasks, which counts as sent by these.
     pub fn add(
         &mut self,
         task: usize,
@@ -37,10 +38,10 @@ impl Collected {
         onesided.extend(fetched.iter().map(|&(from, traffic)| (from, task, traffic)));
     }
 
-    /// The matrix; `None` if there are more tasks than one can have.
-    pub fn matrix(self) -> Option<CommMatrix> {
-        let tasks = self.tasks;
-        CommMatrix::from_layers(self.entries.map(|e| SparseMatrix::from_entries(tasks, &e)))
+    /// The matrix of all rows that were added.
+    pub fn matrix(self) -> CommMatrix {
+        let layers = self.entries.map(|e| SparseMatrix::from_entries(self.tasks, &e));
+        CommMatrix { layers }
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
         let traffic = Traffic { bytes: 8, messages: 1 };
         let mut collected = Collected::new(3);
         collected.add(2, &[vec![(0, traffic)], vec![], vec![]], &[(1, traffic)]);
-        let matrix = collected.matrix().unwrap();
+        let matrix = collected.matrix();
         assert_eq!(matrix.layer(Kind::PointToPoint).get(2, 0), traffic);
         assert_eq!(matrix.layer(Kind::OneSided).get(1, 2), traffic);
     }

@@ -20,7 +20,7 @@ named_enum! {
 /// C: bytes and messages from task i (row) to task j (column), by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommMatrix {
-    layers: [SparseMatrix; 3],
+    pub(super) layers: [SparseMatrix; 3],
 }
 
 impl CommMatrix {

@@ -1,7 +1,7 @@
 //! The undirected affinity graph that mapping algorithms work on.
 //!
-//! The weight of an edge {i, j} is bytes(i→j) + bytes(j→i). Distances are symmetric, so this graph
-//! carries all that hop-bytes depends on, in half the lookups of the directed matrix.
+//! The weight of an edge {i, j} is bytes(i→j) + bytes(j→i). Distances are symmetric, so hop-bytes follow
+//! from this graph, with half as many look-ups as from the directed matrix.
 
 use super::SparseMatrix;
 use crate::base::compressed_rows;
@@ -18,7 +18,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Affinity of a traffic matrix: bytes both ways added up, self traffic dropped.
+    /// The affinity graph of a matrix: the bytes of both directions are added up, and traffic of a task
+    /// with itself is left out.
     ///
     /// A pair that exchanges only empty messages has no edge: it moves no bytes.
     pub fn from_traffic(matrix: &SparseMatrix) -> Self {
@@ -27,9 +28,9 @@ impl Graph {
         Graph::from_edges(matrix.tasks(), &edges)
     }
 
-    /// Builds from undirected edges in any order, each given once or as parts to be added up (in
-    /// either direction). Self loops, zero weights and vertices out of range are dropped; weights
-    /// saturate at `u64::MAX`.
+    /// Builds from undirected edges in any order. The weights of an edge that is given several times, in
+    /// either direction, are added up. Self loops, zero weights and vertices out of range are left out;
+    /// weights saturate at `u64::MAX`.
     pub fn from_edges(vertices: usize, edges: &[(u32, u32, u64)]) -> Self {
         let keep = |&&(i, j, w): &&(u32, u32, u64)| {
             i != j && w > 0 && (i as usize) < vertices && (j as usize) < vertices
@@ -88,7 +89,8 @@ impl Graph {
         part
     }
 
-    /// Checks the invariants but for symmetry; used after receiving a graph from elsewhere.
+    /// Checks the invariants, without the equality of weights at both ends; used after a graph was
+    /// received from another process.
     pub fn is_valid(&self) -> bool {
         compressed_rows::are_valid(&self.offsets, &self.neighbours)
             && self.neighbours.len() == self.weights.len()

@@ -5,7 +5,7 @@
 use crate::base::compressed_rows;
 use serde::{Deserialize, Serialize};
 
-/// What one task sent to another.
+/// Bytes and messages from one task to another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Payload bytes (datatype size × count; no protocol headers).
@@ -38,7 +38,7 @@ pub struct SparseMatrix {
 }
 
 impl SparseMatrix {
-    /// A matrix of `tasks` tasks that never talked.
+    /// A matrix of `tasks` tasks without traffic.
     pub fn empty(tasks: usize) -> Self {
         SparseMatrix { offsets: vec![0; tasks + 1], columns: Vec::new(), cells: Vec::new() }
     }
@@ -46,7 +46,8 @@ impl SparseMatrix {
     /// Builds from `(sender, receiver, traffic)` in any order; duplicates are added up, zero cells
     /// dropped.
     ///
-    /// Entries with a task `>= tasks` are ignored: callers that read files check before and report.
+    /// Entries with a task `>= tasks` are ignored. Readers of files have to look for them first, so that
+    /// they can report them.
     pub fn from_entries(tasks: usize, entries: &[(u32, u32, Traffic)]) -> Self {
         let mut sorted: Vec<(u32, u32, Traffic)> = entries
             .iter()

@@ -1,15 +1,15 @@
-//! Communication patterns of well-known programs, made up exactly and repeatably.
+//! Communication patterns of well-known programs. The same text always makes the same pattern.
 //!
-//! Tests, benchmarks and the command line share them; a pattern is named by a short text:
-//! `stencil:8x8x8`, `stencil27:8x8x8`, `rgg:1024`, each with optional `,seed=N` (which random
-//! instance) and `,shuffle=N` (tasks renumbered at random, so that the given order means nothing).
+//! Tests, benchmarks and the command line share them. A pattern is given by a short text, such as
+//! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
+//! pattern. `,shuffle=N` numbers the tasks at random, so that neighbouring numbers have no meaning.
 
 use super::Graph;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
 
-/// The patterns there are: name, what follows the colon, what it is.
+/// The patterns: name, form of the text after the colon, meaning.
 pub const PATTERNS: [(&str, &str, &str); 10] = [
     ("stencil", "AxB[xC]", "nearest neighbours of a grid (5- and 7-point stencils), weight 1"),
     ("torus", "AxB[xC]", "the same with periodic boundaries"),
@@ -133,7 +133,8 @@ fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
     edges
 }
 
-/// Points in buckets of the unit square: `(x, y)` and the bucket grid.
+/// `n` random points `(x, y)` of the unit square, the points of each bucket of a grid over it, and the
+/// number of buckets along a side.
 fn buckets(n: usize, random: &mut SplitMix64) -> (Vec<(f64, f64)>, Vec<Vec<u32>>, usize) {
     let side = ((n as f64 / 2.0).sqrt().floor() as usize).max(1);
     let points: Vec<(f64, f64)> = (0..n).map(|_| (random.unit(), random.unit())).collect();
@@ -170,8 +171,8 @@ fn geometric(n: usize, seed: u64) -> Edges {
     edges
 }
 
-/// Every point of a fine grid belongs to the nearest of n random seeds; parts that share boundary
-/// exchange its length.
+/// Every point of a fine grid belongs to the task whose random point is nearest. Tasks whose parts share
+/// a boundary exchange messages in proportion to its length.
 fn cells(n: usize, seed: u64) -> Edges {
     let mut random = SplitMix64::new(seed ^ 0x7370_6d76);
     let (points, grid, side) = buckets(n, &mut random);

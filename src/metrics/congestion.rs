@@ -3,16 +3,16 @@
 use crate::matrix::SparseMatrix;
 use crate::topology::Network;
 
-/// What passes over the links when every task sends all its data once.
+/// The load of the links if every task sends all its data once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Congestion {
     /// Largest bytes over bandwidth of a link.
     pub mc: f64,
-    /// Largest number of messages of a link.
+    /// Largest number of pairs of tasks whose messages use a link.
     pub mmc: u64,
     /// Mean bytes over bandwidth of the links in use.
     pub ac: f64,
-    /// Mean number of messages of the links in use.
+    /// Mean number of pairs of the links in use.
     pub amc: f64,
 }
 
@@ -23,22 +23,22 @@ pub(super) fn of_links(
     slot_of_task: &[usize],
 ) -> Congestion {
     let mut bytes = vec![0u64; network.links()];
-    let mut messages = vec![0u64; network.links()];
+    let mut pairs = vec![0u64; network.links()];
     for (i, j, traffic) in matrix.entries() {
         network.route(slot_of_task[i as usize], slot_of_task[j as usize], &mut |link| {
             bytes[link] += traffic.bytes;
-            messages[link] += 1;
+            pairs[link] += 1;
         });
     }
     let mut sums = Congestion { mc: 0.0, mmc: 0, ac: 0.0, amc: 0.0 };
     let mut used = 0u64;
-    for (link, (&bytes, &messages)) in bytes.iter().zip(&messages).enumerate() {
-        if messages > 0 {
+    for (link, (&bytes, &pairs)) in bytes.iter().zip(&pairs).enumerate() {
+        if pairs > 0 {
             let load = bytes as f64 / network.bandwidth(link);
             sums.mc = sums.mc.max(load);
-            sums.mmc = sums.mmc.max(messages);
+            sums.mmc = sums.mmc.max(pairs);
             sums.ac += load;
-            sums.amc += messages as f64;
+            sums.amc += pairs as f64;
             used += 1;
         }
     }

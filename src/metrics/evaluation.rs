@@ -9,8 +9,8 @@ use serde::Serialize;
 /// The metrics of a mapping; field names are those of `rankweave eval --json`.
 ///
 /// A *pair* is an ordered pair of different tasks with traffic, an edge of the task graph in the
-/// UMPA paper; the message metrics count each pair once, however many messages it sent. Symbols: C
-/// bytes, σ the mapping, d the distance. Link metrics are absent where the topology has no links.
+/// UMPA paper. Metrics of pairs count each pair once, for any number of messages. Symbols: C is the
+/// bytes, σ the mapping, d the distance. Metrics of links are missing if the topology has no links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Evaluation {
     /// WH, hop-bytes: Σ C(i,j)·d(σ(i),σ(j)) (UMPA paper, section II; TopoMatch paper, 3.5).
@@ -23,8 +23,8 @@ pub struct Evaluation {
     pub hops_per_byte: f64,
     /// Largest distance of a pair.
     pub max_dilation: u64,
-    /// SumCom: Σ B(σ(i),σ(j))·C(i,j) (TopoMatch paper, 3.5), with the distance as the cost B of a
-    /// byte: where the topology gives costs they are it, elsewhere it is hops.
+    /// SumCom: Σ B(σ(i),σ(j))·C(i,j) (TopoMatch paper, 3.5). The cost B of a byte is the distance:
+    /// hops, unless the topology gives other costs.
     pub sum_com: u128,
     /// MaxCom: the largest B(σ(i),σ(j))·C(i,j) of a pair (TopoMatch paper, 3.5).
     pub max_com: u128,
@@ -44,8 +44,9 @@ pub struct Evaluation {
     pub mnrv: u64,
     /// MNRM: most pairs in which a node receives from others (UMPA paper, IV-E).
     pub mnrm: u64,
-    /// Time for all traffic at once, in bytes over the bandwidth of a link of bandwidth 1: the
-    /// larger of MC and the most that one slot sends or receives over a link of its own.
+    /// Time for all traffic at once, in units of the time of a byte on a link of bandwidth 1. It is the
+    /// larger of MC and the most bytes that one slot sends or receives, as if each slot had a link of
+    /// bandwidth 1 for each direction.
     pub predicted_time: Option<f64>,
 }
 

@@ -1,8 +1,7 @@
 //! What a mapping costs, computed independently of every algorithm.
 //!
-//! Algorithms keep running costs and deltas of their own; nothing of that is used here. Every sum is
-//! taken afresh from the matrix, the distances and the routes, in integers as far as there are no
-//! bandwidths.
+//! Algorithms keep costs and differences of costs of their own; these are not used here. Every sum is
+//! computed from the matrix, the distances and the routes, in integers except where bandwidths enter.
 
 mod congestion;
 mod evaluation;
@@ -19,7 +18,7 @@ pub fn hop_bytes(graph: &Graph, topology: &dyn Topology, slot_of_task: &[usize])
     hop_bytes_of(graph, topology, slot_of_task, 0..graph.vertices())
 }
 
-/// [`hop_bytes`] by several threads; large graphs are walked at the speed of memory.
+/// [`hop_bytes`] by several threads, each with a share of the tasks. Small graphs take one thread.
 pub fn hop_bytes_by(
     threads: usize,
     graph: &Graph,
@@ -40,7 +39,7 @@ pub fn hop_bytes_by(
     })
 }
 
-/// The part of the edges from `tasks` to later ones.
+/// The hop-bytes of the edges from each of `tasks` to tasks with larger numbers.
 fn hop_bytes_of(
     graph: &Graph,
     topology: &dyn Topology,
@@ -48,7 +47,7 @@ fn hop_bytes_of(
     tasks: std::ops::Range<usize>,
 ) -> u128 {
     let mut sum = 0u128;
-    // Row by row, so that the machine can fetch the places of all partners at once.
+    // Row by row, so that the processor can load the slots of all neighbours at the same time.
     let (mut slots, mut distances) = (Vec::new(), Vec::new());
     for (i, &slot) in slot_of_task.iter().enumerate().take(tasks.end).skip(tasks.start) {
         let row = graph.neighbours(i);

@@ -1,4 +1,4 @@
-//! Is this a mapping at all?
+//! Whether a list of slots is a mapping.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::topology::Topology;

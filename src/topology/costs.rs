@@ -8,7 +8,7 @@
 //! all of these, because its bandwidth is shared by every process of the node and each message pays
 //! for the adapter twice. Two processes on one core (hyperthreads) are the closest.
 
-/// Distance of two processes on the same core, or of two whose places are not known any better.
+/// Distance of two processes on the same core, or of two whose known places are the same.
 pub const SLOT: u64 = 1;
 
 /// Distance of two processes on different nodes below one switch, or when switches are unknown.

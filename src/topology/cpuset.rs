@@ -35,7 +35,8 @@ impl CpuSet {
     /// From hwloc's bitmap string: 32-bit hexadecimal words, the highest first, such as
     /// `0x0000000f,0xffffffff`; words of zeros may be left empty (`0xf,,0x1`).
     ///
-    /// An infinite set (`0xf...f,0x…`) is cut to its finite words. `None` if it is none of these.
+    /// Of an infinite set (`0xf...f,0x…`), only the finite words are taken. `None` if the text is not
+    /// such a string.
     pub fn from_hwloc(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -62,7 +63,8 @@ impl CpuSet {
     }
 
     /// From Linux' list: `0-3,8,10-15`, with an optional stride `0-15:2/8` (groups of 8, of each
-    /// the first 2). White space around it and an empty list are accepted; `None` otherwise.
+    /// the first 2). White space around the list and an empty list are accepted. `None` if the text is
+    /// not such a list.
     pub fn from_list(text: &str) -> Option<Self> {
         let mut set = CpuSet::new();
         let text = text.trim();

@@ -3,7 +3,7 @@
 use super::Topology;
 use crate::{Error, ErrorKind, Result};
 
-/// Any symmetric table of distances; 4 bytes per pair of slots, as the file that it comes from.
+/// Any symmetric table of distances. Memory: 4 bytes for each ordered pair of slots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistanceMatrix {
     label: String,
@@ -14,8 +14,8 @@ pub struct DistanceMatrix {
 impl DistanceMatrix {
     /// From rows; all must be as long as there are rows.
     ///
-    /// Errors: no rows, rows of other lengths, a distance that differs in the two directions, one
-    /// that is not 0 for a slot and itself, one that is 0 for two slots.
+    /// Errors: no rows, a row of another length, a distance that differs in the two directions, a
+    /// distance from a slot to itself that is not 0, or one between two slots that is 0.
     pub fn new(rows: &[Vec<u32>]) -> Result<DistanceMatrix> {
         let slots = rows.len();
         let bad = |what: String| Err(Error::new(ErrorKind::Format, what).advise(EXAMPLE));
@@ -72,7 +72,7 @@ impl DistanceMatrix {
         DistanceMatrix::new(&rows)
     }
 
-    /// Sets what [`Topology::name`] answers.
+    /// Sets the answer of [`Topology::name`].
     #[must_use]
     pub fn with_label(mut self, label: String) -> DistanceMatrix {
         self.label = label;

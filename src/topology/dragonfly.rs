@@ -1,7 +1,7 @@
 //! Dragonfly: groups of fully connected routers, one global link between every two groups.
 //!
-//! Routing is minimal: from the router of the sender to the one that holds the link to the
-//! receiver's group, over it, and on to the receiver's router (Kim, Dally, Scott and Abts,
+//! Routing is minimal: a message goes from the router of the sender to the router with the link to the
+//! receiver's group, over this link, and on to the receiver's router (Kim, Dally, Scott and Abts,
 //! "Technology-driven, highly-scalable dragonfly topology", 2008, section 3). The way over a third
 //! group, which can be one hop shorter where two global links meet at one router, is not taken.
 //!
@@ -24,8 +24,9 @@ pub struct Dragonfly {
 }
 
 impl Dragonfly {
-    /// `groups` groups of `routers` routers with `hosts` hosts each; the global links of a group
-    /// are spread evenly over its routers.
+    /// `groups` groups of `routers` routers with `hosts` hosts each. A group has one global link to every
+    /// other group. Each router holds `(groups - 1) / routers` of them, rounded up, until none are left:
+    /// the last routers may have fewer or none.
     ///
     /// `None` if a number is 0 or there are more than `u32::MAX` slots.
     pub fn new(groups: usize, routers: usize, hosts: usize) -> Option<Dragonfly> {

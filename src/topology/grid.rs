@@ -1,8 +1,9 @@
 //! Meshes, tori and hypercubes: slots on an integer grid, one slot per point.
 //!
 //! Slots are numbered as `MPI_Cart_create` numbers ranks: the last coordinate varies fastest. Each
-//! dimension wraps around or not. Messages correct one dimension after the other, the first first,
-//! each the shorter way round (upwards when both are equal): dimension-ordered routing.
+//! dimension wraps around or not. Routing is dimension-ordered: a message goes along one dimension after
+//! the other, beginning with the first. In each it takes the shorter way round, or the one upwards if
+//! both are equally long.
 
 use super::network::is_bandwidth;
 use super::{Network, Topology};
@@ -14,7 +15,7 @@ pub struct Grid {
     dims: Vec<usize>,
     wrap: Vec<bool>,
     bandwidths: Vec<f64>,
-    /// Distance in slot numbers of neighbours in each dimension.
+    /// The difference of the slot numbers of two neighbours in each dimension.
     strides: Vec<usize>,
     /// Coordinates of all slots, `dims.len()` each.
     coordinates: Vec<u32>,
@@ -24,11 +25,11 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid whose dimensions wrap around where `wrap` says so.
+    /// A grid; `wrap` tells whether each dimension wraps around. A dimension of one or two points never
+    /// does, because its points are neighbours already.
     ///
-    /// `None` if there is no dimension, lengths differ, or a dimension is 0, or there are more than
-    /// `u32::MAX` slots. A dimension of one or two points does not wrap: its points are neighbours
-    /// already.
+    /// `None` if there is no dimension, the lengths of the lists differ, a dimension is 0, or there are
+    /// more than `u32::MAX` slots.
     pub fn new(dims: &[usize], wrap: &[bool]) -> Option<Grid> {
         let slots = super::slots_of(dims).filter(|_| dims.len() == wrap.len())?;
         let mut strides = vec![1; dims.len()];
@@ -80,7 +81,7 @@ impl Grid {
         fits.then_some(self)
     }
 
-    /// Sets what [`Topology::name`] answers.
+    /// Sets the answer of [`Topology::name`].
     #[must_use]
     pub fn with_label(mut self, label: String) -> Grid {
         self.label = label;

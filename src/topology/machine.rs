@@ -103,10 +103,9 @@ impl Machine {
     ///
     /// A process whose PUs lie in several groups of a level is in none of them: from that level
     /// inwards its path is [`UNPLACED`]. [`Tree::from_paths`](super::Tree::from_paths) makes each
-    /// such process a group of its own, which leaves it as far from the others as the groups it
-    /// roams over are from each other: all unbound processes of a node are equally far apart.
-    /// PUs that the machine does not have are ignored; with none left the process is unplaced
-    /// everywhere.
+    /// such process a group of its own. It is then as far from other processes as these groups are from
+    /// each other, and all unbound processes of a node are equally far apart. PUs that the machine does
+    /// not have are ignored. If no PU is left, the process is unplaced at all levels.
     pub fn path_of(&self, cpus: &CpuSet) -> Vec<u32> {
         let positions: Vec<usize> =
             cpus.iter().filter_map(|pu| self.pus.binary_search(&pu).ok()).collect();
@@ -134,11 +133,11 @@ impl Machine {
     }
 }
 
-/// One list of levels that holds those of every machine of a job, outermost first, so that the
-/// paths of unlike nodes can stand side by side.
+/// One list with the levels of all machines of a job, outermost first, so that paths of different
+/// machines can be compared.
 ///
-/// The order is the first machine's, into which the levels that only others have are inserted
-/// behind their predecessor there.
+/// The order is that of the first machine. A level that only another machine has is inserted after the
+/// level that comes before it there.
 pub fn common_levels<'a>(machines: impl IntoIterator<Item = &'a [String]>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for names in machines {

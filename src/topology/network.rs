@@ -1,21 +1,21 @@
 //! The links of a topology and the routes that messages take over them.
 //!
 //! Routes are static: the same pair of slots always uses the same links, as UMPA's congestion
-//! metrics assume (UMPA paper, section II). Where a real network spreads the messages of a pair over
-//! parallel links, they are one link here with the bandwidth of all of them.
+//! metrics assume (UMPA paper, section II). Parallel links, over which a real network spreads the
+//! messages of a pair, are one link here with the bandwidth of all of them.
 
 /// Links between vertices; vertex `s` is slot `s`, further vertices are switches.
 ///
-/// Every connection is two links, one for each direction. Links are numbered from 0; numbers
-/// without a link (at the border of a mesh) may occur and carry nothing.
+/// Every connection is two links, one for each direction. Links are numbered from 0. Some numbers may
+/// have no link (at the border of a mesh); no route uses them.
 pub trait Network: Send + Sync {
     /// Number of vertices: the slots, then the switches.
     fn vertices(&self) -> usize;
 
-    /// Upper bound of the link numbers.
+    /// All link numbers are below this one.
     fn links(&self) -> usize;
 
-    /// Bandwidth of a link relative to the others; positive, 1 where the topology tells nothing.
+    /// Bandwidth of a link relative to the others; positive, and 1 where the topology gives none.
     fn bandwidth(&self, link: usize) -> f64;
 
     /// Visits the outgoing links of a vertex as `(vertex at the other end, link)`, always in the

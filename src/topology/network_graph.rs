@@ -1,9 +1,9 @@
 //! Any network, given by its links: hop distances without a table of all pairs.
 //!
-//! Distances come from breadth-first searches. A slot that hangs on one switch is as far from
-//! anything as that switch plus one, so one row of hops per such switch serves all of its slots.
-//! Rows are computed when they are first asked for and kept, up to [`ROW_BYTES`] in all; beyond that
-//! a few rows are kept and replaced in turn, so huge networks cost time instead of memory.
+//! Distances come from breadth-first searches. A slot with one link to a switch is one hop farther from
+//! every vertex than that switch. So one row of hops for the switch serves all of its slots. A row is
+//! computed at its first use and kept, up to [`ROW_BYTES`] in all. Beyond that, only a few rows are kept
+//! and replaced in turn, so a huge network costs time instead of memory.
 
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
@@ -31,7 +31,7 @@ pub struct NetworkGraph {
     offsets: Vec<usize>,
     neighbours: Vec<u32>,
     bandwidths: Vec<f64>,
-    /// Where the row of a slot starts, and how many hops the slot is away from there (0 or 1).
+    /// The vertex whose row of hops serves a slot, and the hops from the slot to it (0 or 1).
     anchor: Vec<(u32, u16)>,
     rows: Vec<OnceLock<Row>>,
     rows_left: AtomicUsize,
@@ -116,9 +116,9 @@ impl NetworkGraph {
         }
         // Twice the largest distance from one vertex bounds all distances.
         if hops.iter().filter(|&&h| h != u32::MAX).max().is_some_and(|&h| h > 32_766) {
-            return bad("slots of the network are more than 32 766 hops apart".into());
+            return bad("a vertex is more than 32 766 hops away from slot 0".into());
         }
-        // A slot that forwards for others is no leaf of their switch, but a group of its own.
+        // A slot that is not on a single switch is a group of its own.
         let own = |slot: usize| (vertices + slot) as u32;
         let switch: Vec<u32> = (0..slots)
             .map(|slot| match graph.anchor[slot] {
@@ -141,7 +141,7 @@ impl NetworkGraph {
         &self.neighbours[self.offsets[vertex]..self.offsets[vertex + 1]]
     }
 
-    /// Hops of every vertex from `source`, saturated for a row of 16 bits.
+    /// Hops of every vertex from `source`; `u16::MAX` where they do not fit into 16 bits.
     fn compute(&self, source: usize) -> Row {
         self.search(source).into_iter().map(|h| u16::try_from(h).unwrap_or(u16::MAX)).collect()
     }
@@ -209,7 +209,7 @@ impl Topology for NetworkGraph {
             return 0;
         }
         let ((x, out), (y, into)) = (self.anchor[a], self.anchor[b]);
-        // Rows are symmetric; always asking from the lower side halves them.
+        // Hops are symmetric: to ask only for rows of the lower number halves the rows.
         let (x, y) = (x.min(y), x.max(y));
         let between = if x == y { 0 } else { self.with_row(x as usize, |row| row[y as usize]) };
         u64::from(out) + u64::from(between) + u64::from(into)
@@ -247,8 +247,8 @@ impl Network for NetworkGraph {
         }
     }
 
-    /// A shortest way. Of several next vertices, the destination picks one by its number, as
-    /// forwarding tables of fat trees spread destinations over the uplinks.
+    /// A shortest way. Of several next vertices, the number of the destination picks one. Forwarding
+    /// tables of fat trees spread the destinations over the uplinks in this way.
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
         let (anchor, above) = self.anchor[to];
         let way = self.with_row(anchor as usize, |row| {

@@ -1,7 +1,7 @@
 //! Reads the machine from Linux' `/sys`, where there is no hwloc.
 //!
-//! Offline CPUs have no `topology` folder or are missing from `online`; both are left out. What a
-//! kernel does not tell (no NUMA, no caches in many virtual machines) is no level.
+//! Offline CPUs have no `topology` folder or are missing from `online`; both are left out. Facts that the
+//! kernel does not give make no level; many virtual machines give neither NUMA domains nor caches.
 
 use super::cpuset::CpuSet;
 use super::machine::{Division, Machine};
@@ -61,7 +61,7 @@ impl Machine {
         for node in numbered(&nodes, "node").unwrap_or_default() {
             add("numa", read(&nodes.join(format!("node{node}/cpulist"))));
         }
-        // The order decides names among equals, as for hwloc.
+        // Of divisions with the same parts, the first one gives the name, as for hwloc.
         let divisions = ["package", "die", "numa", "core", "l3", "l2"]
             .into_iter()
             .map(|name| Division {

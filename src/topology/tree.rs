@@ -1,9 +1,9 @@
 //! A tree of slots, regular or not: nodes, packages, NUMA domains, cores.
 //!
 //! The distance of two slots depends on the outermost level at which they differ. Each slot has a
-//! code of 64 bits with one field per level, the outermost in the highest bits; the highest bit in
-//! which two codes differ names that level, so a distance costs one XOR and one table look-up
-//! however many levels there are. Trees whose fields need more than 64 bits compare level by level.
+//! code of 64 bits with one field for each level, the outermost level in the highest bits. The highest
+//! bit in which two codes differ tells that level. So a distance costs one XOR and one table look-up for
+//! any number of levels. Trees whose fields need more than 64 bits compare level by level.
 
 use super::machine::UNPLACED;
 use super::network::is_bandwidth;
@@ -25,8 +25,8 @@ pub struct Tree {
     codes: Vec<u64>,
     /// Distance of two codes whose highest different bit is the index.
     cost_of_bit: Vec<u64>,
-    /// Children of every group, from the root down, where that is one number per level and slots
-    /// are numbered along the tree.
+    /// The number of children of the groups of each level, from the root down. `None` if the groups
+    /// of a level differ in it, or if slots are not numbered along the tree.
     arity: Option<Vec<usize>>,
     shape: Shape,
     /// The level whose groups are the nodes; `None` if all slots are in one node.
@@ -36,12 +36,13 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Builds from one path per slot, from the root down: `paths[s][l]` names the group at level
-    /// `l`, unique among its siblings only. All paths have the same length; one more level, the
-    /// slot itself, is added below. `costs[l]` for `l` in `0..=paths[0].len()`.
+    /// Builds from one path per slot, from the root down: `paths[s][l]` is the number of the group of
+    /// slot `s` at level `l`. Numbers need to differ only below the same parent. All paths have the
+    /// same length. The slots themselves are one more level, so there is one cost more than levels in
+    /// a path.
     ///
-    /// A slot whose path says [`UNPLACED`] is in a group of its own from that level inwards: as far
-    /// from its siblings there as they are from each other.
+    /// A slot with [`UNPLACED`] in its path is in a group of its own from that level inwards. It is as
+    /// far from its siblings at that level as they are from each other.
     ///
     /// `None` if lengths do not fit or costs do not fall from the root down to at least 1.
     pub fn from_paths(paths: &[Vec<u32>], costs: &[u64]) -> Option<Tree> {
@@ -61,8 +62,8 @@ impl Tree {
         Some(Tree::finish(groups, costs.to_vec()))
     }
 
-    /// A regular tree: every group at level `l` has `arity[l]` children, the root being above level
-    /// 0; slots are numbered along the tree. `costs[l]` for `l` in `0..arity.len()`.
+    /// A regular tree: the root has `arity[0]` children, and every group of level `l` has
+    /// `arity[l + 1]`. Slots are numbered along the tree. There is one cost for each level.
     ///
     /// `None` if lengths differ or are 0, an arity is 0, the product exceeds `u32::MAX`, or costs
     /// do not fall from the root down to at least 1.
@@ -82,7 +83,7 @@ impl Tree {
         Some(Tree::finish(groups, costs.to_vec()))
     }
 
-    /// Adds to nested, numbered groups what makes distances fast.
+    /// The tree of nested groups, with the codes and the table from which distances follow.
     fn finish(groups: Vec<Vec<u32>>, costs: Vec<u64>) -> Tree {
         let slots = groups.last().map_or(0, Vec::len);
         let arity = regular_arity(&groups);
@@ -141,7 +142,7 @@ impl Tree {
         self
     }
 
-    /// Sets what [`Topology::name`] answers.
+    /// Sets the answer of [`Topology::name`].
     #[must_use]
     pub fn with_label(mut self, label: String) -> Tree {
         self.label = Some(label);
@@ -200,7 +201,7 @@ impl Tree {
     }
 }
 
-/// Costs must not rise towards the slots and must be positive.
+/// Whether the costs do not rise towards the slots and are positive.
 fn costs_fall(costs: &[u64]) -> bool {
     costs.windows(2).all(|w| w[0] >= w[1]) && costs.last().is_some_and(|&c| c > 0)
 }

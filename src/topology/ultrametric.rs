@@ -6,15 +6,15 @@
 use super::{Topology, Tree};
 use crate::base::numbering::by_first_appearance;
 
-/// More groups of slots than this are not compared pair by pair.
+/// Networks with more groups of slots than this are not compared, since that takes all pairs of groups.
 const LIMIT: usize = 2048;
 
-/// More different distances than this are no hierarchy.
+/// A network with more different distances than this is not taken for a tree.
 const LEVELS: usize = 16;
 
-/// The tree with the distances of `topology`; `group[slot]` says which slots hang on one switch and
-/// so have the same distances to all others. `None` if there is none, or the network is too large to
-/// tell.
+/// The tree with the distances of `topology`. Slots with the same `group[slot]` are on one switch and
+/// so have the same distances to all others. `None` if there is no such tree, or if the network is too
+/// large for the comparison.
 pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
     let (index, groups) = by_first_appearance(group.iter().copied());
     let mut first = vec![usize::MAX; groups.len()];
@@ -30,7 +30,7 @@ pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
         distances.extend(first.iter().map(|&b| topology.distance(a, b)));
     }
     let mut values: Vec<u64> = distances.clone();
-    // Slots of one group: any two of them show their distance.
+    // All slots of one group have the same distance to each other: two of them give it.
     let first_of = |slot: usize| first[index[slot] as usize];
     let shared = (0..group.len()).find(|&slot| first_of(slot) != slot);
     values.extend(shared.map(|slot| topology.distance(first_of(slot), slot)));
@@ -65,7 +65,8 @@ pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
     Some(Tree::from_paths(&paths, &values)?.with_node_level(Some(inner)))
 }
 
-/// A quick look that sorts out tori and the like: of three distances the two largest are equal.
+/// A quick test of a sample: in a tree, the two largest of the three distances between three slots are
+/// equal. Tori, for example, fail it.
 fn may_be_tree(topology: &dyn Topology, first: &[usize]) -> bool {
     let step = (first.len() / 24).max(1);
     let sample: Vec<usize> = first.iter().copied().step_by(step).collect();

@@ -6,11 +6,12 @@ use crate::Result;
 /// More hosts than this in one list are refused.
 const MAX_HOSTS: usize = 1 << 22;
 
-/// The hosts of a list in its order: comma-separated names, each with any number of bracketed
-/// ranges; numbers keep their leading zeros, several brackets multiply, the last varies fastest.
+/// The hosts of a list of names with commas between them, in its order. A name may have any number of
+/// brackets with ranges; it stands for all combinations of their numbers, and the last bracket varies
+/// fastest. Numbers keep their leading zeros.
 ///
-/// Errors: brackets that do not match, a range that is none, an empty name, more than 4 million
-/// hosts.
+/// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than
+/// 4 million hosts.
 pub fn expand(list: &str) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     let (mut depth, mut start) = (0, 0);
