@@ -1,7 +1,7 @@
 //! Wrappers of C calls, generic over the ABI.
 
 use crate::prototype::{Parameter, Prototype};
-use crate::recorder::{Class, Recorder, is_count};
+use crate::recorder::{Class, Recorder, Way, is_count};
 use crate::table::{Action, Call};
 use std::fmt::Write;
 
@@ -46,11 +46,11 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
         pass_on(text, prototype, recorder.is_some_and(|r| r.at_start));
     }
     if let Some(recorder) = &recorder
-        && let Some(comm) = slowly(recorder)
+        && recorder.may_give_none()
     {
         text.push_str("#[cold]\n#[inline(never)]\n");
         begin(text, prototype, &slow_name(prototype));
-        let _ = writeln!(text, "        let comm = {comm};");
+        let _ = writeln!(text, "        let comm = {};", recorder.call(Way::Slow, &list(recorder)));
         pass_on(text, prototype, false);
     }
 }
@@ -91,54 +91,22 @@ fn list(recorder: &Recorder) -> String {
     })
 }
 
-/// How a recorder gives the communicator where its arguments are not at hand. That is in a function of
-/// its own, which the wrapper calls by a tail call: the common way then has no call in it and saves no
-/// registers.
-fn slowly(recorder: &Recorder) -> Option<String> {
-    let (name, list) = (recorder.name, list(recorder));
-    match recorder.class() {
-        _ if recorder.at_start => None,
-        Class::Send => Some(format!("record::{name}_slow::<A>({list})")),
-        Class::Uniform => {
-            let nonblocking = recorder.prototype.is_nonblocking();
-            Some(format!("record::uniform::{name}::<A>({list}).first({nonblocking})"))
-        }
-        Class::OneSided | Class::Collective(_) => None,
-    }
-}
-
-/// Writes the call of a recorder, which gives the communicator to pass on.
+/// Writes the call of a recorder, which gives the communicator to pass on. Where it may give none, the
+/// slower call is in a function of its own, which the wrapper calls by a tail call. The common way then
+/// has no call in it and saves no registers.
 fn record(text: &mut String, recorder: &Recorder) {
-    let (name, list) = (recorder.name, list(recorder));
     recorder.plan(text);
-    let comm = match recorder.class() {
-        Class::Send if recorder.at_start => {
-            format!("record::persistent::{name}::<A>(&mut plan, {list})")
-        }
-        Class::Uniform if recorder.at_start => {
-            format!("record::uniform::{name}::<A>({list}).later(&mut plan)")
-        }
-        Class::Send => return at_hand(text, recorder, &format!("record::{name}::<A>({list})")),
-        Class::Uniform => {
-            let nonblocking = recorder.prototype.is_nonblocking();
-            let call = format!("record::uniform::{name}::<A>({list}).again({nonblocking})");
-            return at_hand(text, recorder, &call);
-        }
-        Class::OneSided => {
-            let _ = writeln!(text, "        record::onesided::{name}::<A>({list});");
-            return;
-        }
-        Class::Collective(module) => recorder.collective(module, &list),
-    };
-    let _ = writeln!(text, "        let comm = {comm};");
-}
-
-/// Writes the call of a recorder that gives the communicator if its arguments are at hand.
-fn at_hand(text: &mut String, recorder: &Recorder, call: &str) {
-    let slow =
-        format!("{}::<A>({})", slow_name(recorder.prototype), recorder.prototype.arguments());
-    let _ = writeln!(
-        text,
-        "        let Some(comm) = {call} else {{\n            return {slow};\n        }};"
-    );
+    let call = recorder.call(Way::Fast, &list(recorder));
+    if recorder.may_give_none() {
+        let slow =
+            format!("{}::<A>({})", slow_name(recorder.prototype), recorder.prototype.arguments());
+        let _ = writeln!(
+            text,
+            "        let Some(comm) = {call} else {{\n            return {slow};\n        }};"
+        );
+    } else if recorder.class() == Class::OneSided {
+        let _ = writeln!(text, "        {call};");
+    } else {
+        let _ = writeln!(text, "        let comm = {call};");
+    }
 }

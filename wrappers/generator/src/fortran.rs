@@ -27,52 +27,42 @@ impl Binding {
     /// Bindings of the large-count twins.
     pub const LARGE: [Binding; 2] = [Binding::F08Large, Binding::F08tsLarge];
 
-    /// The names a compiler may refer to.
-    pub fn names(self, name: &str) -> Vec<String> {
-        let lower = name.to_ascii_lowercase();
+    /// What the names of its procedures end with.
+    fn suffix(self) -> &'static str {
         match self {
-            Binding::F77 => vec![
-                lower.clone(),
-                format!("{lower}_"),
-                format!("{lower}__"),
-                name.to_ascii_uppercase(),
-            ],
-            Binding::F08 => vec![format!("{lower}_f08_")],
-            Binding::F08ts => vec![format!("{lower}_f08ts_")],
-            // `lower` ends with `_c` here. MPICH 4 has names of its own.
-            Binding::F08Large => {
-                vec![format!("{lower}_f08_"), format!("{}_f08_large_", base(&lower))]
+            Binding::F77 => "_",
+            Binding::F08 | Binding::F08Large => "_f08_",
+            Binding::F08ts | Binding::F08tsLarge => "_f08ts_",
+        }
+    }
+
+    /// The names that a compiler may refer to.
+    pub fn names(self, prototype: &Prototype) -> Vec<String> {
+        let (lower, suffix) = (prototype.rust_name(), self.suffix());
+        let name = format!("{lower}{suffix}");
+        match self {
+            Binding::F77 => {
+                vec![lower.clone(), name, format!("{lower}__"), lower.to_ascii_uppercase()]
             }
-            Binding::F08tsLarge => {
-                vec![format!("{lower}_f08ts_"), format!("{}_f08ts_large_", base(&lower))]
+            Binding::F08 | Binding::F08ts => vec![name],
+            // MPICH 4 has names of its own.
+            Binding::F08Large | Binding::F08tsLarge => {
+                let base = prototype.base_name().to_ascii_lowercase();
+                vec![name, format!("{base}{suffix}large_")]
             }
         }
     }
 
-    /// The function to pass on to, in Open MPI and in MPICH (of the two names of MPICH's large
-    /// counts the newer one).
-    pub fn real_names(self, name: &str) -> (String, String) {
-        let lower = name.to_ascii_lowercase();
-        match self {
-            Binding::F77 => (format!("p{lower}_"), format!("p{lower}_")),
-            Binding::F08 | Binding::F08Large => {
-                (format!("p{lower}_f08_"), format!("{}_f08_", inner(&lower)))
-            }
-            Binding::F08ts | Binding::F08tsLarge => {
-                (format!("p{lower}_f08ts_"), format!("{}_f08ts_", inner(&lower)))
-            }
-        }
+    /// The function to pass on to, in Open MPI and in MPICH. Of the two names of MPICH's large counts
+    /// it is the newer one. For mpi_f08, MPICH has `pmpir_send` where Open MPI has `pmpi_send`.
+    pub fn real_names(self, prototype: &Prototype) -> (String, String) {
+        let open_mpi = format!("p{}{}", prototype.rust_name(), self.suffix());
+        let mpich = match self {
+            Binding::F77 => open_mpi.clone(),
+            _ => open_mpi.replacen('_', "r_", 1),
+        };
+        (open_mpi, mpich)
     }
-}
-
-fn base(lower: &str) -> &str {
-    lower.strip_suffix("_c").unwrap_or(lower)
-}
-
-/// MPICH's name of the function below a Fortran one: `pmpir_send` of `mpi_send`.
-fn inner(lower: &str) -> String {
-    let (prefix, rest) = lower.split_once('_').unwrap_or(("mpi", lower));
-    format!("p{prefix}r_{rest}")
 }
 
 /// The calls that have Fortran entry points of the small bindings.
@@ -95,7 +85,7 @@ pub fn blocks(all: &[Call]) -> Vec<(Binding, Vec<&Call>)> {
 
 /// Whether a call has counts of kind MPI_COUNT_KIND.
 pub fn is_large(call: &Call) -> bool {
-    call.prototype.name.ends_with("_c")
+    call.prototype.base_name() != call.prototype.name
 }
 
 /// The names of the arguments of a call: those of C, `ierror`, and the lengths of characters.
@@ -141,19 +131,9 @@ pub fn entry(binding: Binding, call: &Call) -> String {
     // In MPICH these call MPI_X in C, where everything is seen; only calls of mpi_f08 without choice
     // buffers go straight to the inside.
     let straight = matches!(binding, Binding::F08 | Binding::F08Large);
-    // MPICH's mpif.h forms of these four do not call MPI_X but something inside; that of MPI_Pcontrol
-    // calls it without the arguments that follow the level in C.
-    let inside = binding == Binding::F77
-        && matches!(
-            call.prototype.name.as_str(),
-            "MPI_Comm_set_attr"
-                | "MPI_Comm_get_attr"
-                | "MPI_Attr_put"
-                | "MPI_Attr_get"
-                | "MPI_Pcontrol"
-        );
+    let bypass = binding == Binding::F77 && call.bypasses_c;
     let wrapper = format!("Wrapper::{kind}({function})");
-    if straight || inside {
+    if straight || bypass {
         wrapper
     } else {
         format!("if A::FORTRAN_CALLS_C {{ {THROUGH} }} else {{ {wrapper} }}")

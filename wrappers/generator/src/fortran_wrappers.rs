@@ -2,7 +2,7 @@
 
 use crate::fortran;
 use crate::prototype::Parameter;
-use crate::recorder::{Class, Recorder, is_count};
+use crate::recorder::{Way, is_count};
 use crate::table::{Action, Call};
 use std::fmt::Write;
 
@@ -26,7 +26,8 @@ pub fn wrapper(text: &mut String, call: &Call) {
     let recorder = call.recorder();
     if let Some(recorder) = &recorder {
         recorder.plan(text);
-        let _ = writeln!(text, "        let _ = {};", recorded(recorder, large));
+        let list = recorder.list(|p| converted(p, large));
+        let _ = writeln!(text, "        let _ = {};", recorder.call(Way::Either, &list));
     }
     for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
         let name = p.rust_name();
@@ -45,23 +46,6 @@ pub fn wrapper(text: &mut String, call: &Call) {
         text.push_str("        arguments::keep::<A>(ierror, request, plan);\n");
     }
     text.push_str("    }\n}\n\n");
-}
-
-/// The call of a recorder.
-fn recorded(recorder: &Recorder, large: bool) -> String {
-    let list = recorder.list(|p| converted(p, large));
-    let (name, later) = (recorder.name, recorder.at_start);
-    match recorder.class() {
-        Class::Send if later => format!("record::persistent::{name}::<A>(&mut plan, {list})"),
-        Class::Send => format!("record::{name}_now::<A>({list})"),
-        Class::OneSided => format!("record::onesided::{name}::<A>({list})"),
-        Class::Uniform if later => format!("record::uniform::{name}::<A>({list}).later(&mut plan)"),
-        Class::Uniform => {
-            let nonblocking = recorder.prototype.is_nonblocking();
-            format!("record::uniform::{name}::<A>({list}).now({nonblocking})")
-        }
-        Class::Collective(module) => recorder.collective(module, &list),
-    }
 }
 
 /// A Fortran argument as the recorders take it.

@@ -13,30 +13,14 @@ const FAMILIES: [(&str, &str); 3] = [
     ("Standard", "The ABI that MPI-5.0 standardises (libmpi_abi)."),
 ];
 
-/// What a row says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Type,
-    Number,
-    Address,
-    Handle,
-    ToC,
-    ToFortran,
-}
-
-const KINDS: [(&str, Kind); 6] = [
-    ("type", Kind::Type),
-    ("number", Kind::Number),
-    ("address", Kind::Address),
-    ("handle", Kind::Handle),
-    ("to_c", Kind::ToC),
-    ("to_fortran", Kind::ToFortran),
-];
+/// What a row can be.
+const KINDS: [&str; 6] = ["type", "number", "address", "handle", "to_c", "to_fortran"];
 
 /// One row.
 #[derive(Debug)]
 struct Row<'a> {
-    kind: Kind,
+    /// One of [`KINDS`].
+    kind: &'a str,
     rust_type: &'a str,
     name: &'a str,
     values: [&'a str; 3],
@@ -72,25 +56,20 @@ pub fn file(table: &str) -> Result<String, String> {
 
 fn parse(table: &str) -> Result<Vec<Row<'_>>, String> {
     let mut rows: Vec<Row> = Vec::new();
-    for (number, line) in table.lines().enumerate() {
-        if line.starts_with('#') || line.trim().is_empty() {
-            continue;
-        }
-        let fail = |what: &str| format!("wrappers/handles.tsv:{}: {what}", number + 1);
-        let fields: Vec<&str> = line.split('\t').collect();
+    for (line, row) in crate::rows(table) {
+        let fail = |what: &str| format!("wrappers/handles.tsv:{line}: {what}");
+        let fields: Vec<&str> = row.split('\t').collect();
         let &[kind, rust_type, name, _, open_mpi, mpich, standard] = fields.as_slice() else {
             return Err(fail("seven fields with tabs between them are expected"));
         };
-        let known = KINDS.iter().find(|(spelled, _)| *spelled == kind);
-        let Some(&(_, kind)) = known else {
-            let all = KINDS.map(|(spelled, _)| spelled).join(", ");
-            return Err(fail(&format!("no kind {kind}; write one of {all}")));
-        };
+        if !KINDS.contains(&kind) {
+            return Err(fail(&format!("no kind {kind}; write one of {}", KINDS.join(", "))));
+        }
         if rows.iter().any(|row| row.name == name && row.kind == kind) {
             return Err(fail(&format!("{name} stands here twice; remove one of the lines")));
         }
         let values = [open_mpi, mpich, standard];
-        rows.push(Row { kind, rust_type, name, values, line: number + 1 });
+        rows.push(Row { kind, rust_type, name, values, line });
     }
     Ok(rows)
 }
@@ -100,27 +79,27 @@ impl Row<'_> {
     fn item(&self, column: usize, rows: &[Row]) -> Result<String, String> {
         let (name, value) = (self.name, self.values[column]);
         let handle = || {
-            let of = |row: &&Row| row.kind == Kind::Type && row.name == self.rust_type;
+            let of = |row: &&Row| row.kind == "type" && row.name == self.rust_type;
             rows.iter().find(of).map_or_else(
                 || Err(format!("no row of kind type is named {}", self.rust_type)),
                 |row| row.handle(column),
             )
         };
         Ok(match self.kind {
-            Kind::Type => format!("type {name} = {};", self.handle(column)?),
-            Kind::Number if self.rust_type == "bool" => format!("const {name}: bool = {value};"),
-            Kind::Number if self.rust_type == "usize" => {
+            "type" => format!("type {name} = {};", self.handle(column)?),
+            "number" if self.rust_type == "bool" => format!("const {name}: bool = {value};"),
+            "number" if self.rust_type == "usize" => {
                 format!("const {name}: usize = {}_isize as usize;", number(value)?)
             }
-            Kind::Number => format!("const {name}: {} = {};", self.rust_type, number(value)?),
-            Kind::Address => {
+            "number" => format!("const {name}: {} = {};", self.rust_type, number(value)?),
+            "address" => {
                 let value = match value.strip_prefix('*') {
                     Some(symbol) => format!("pointer(c\"{symbol}\")"),
                     None => format!("{}_isize as usize", number(value)?),
                 };
                 format!("fn {name}() -> usize {{ {value} }}")
             }
-            Kind::Handle => {
+            "handle" => {
                 let value = match value.strip_prefix('&') {
                     // Needed at every call, so the library keeps its address.
                     Some("ompi_mpi_comm_world") => "library::open_mpi_world()".to_string(),
@@ -130,20 +109,21 @@ impl Row<'_> {
                 let handle = handle()?;
                 format!("#[inline(always)]\n    fn {name}() -> {handle} {{ {handle}({value}) }}")
             }
-            Kind::ToC if value == "=" => {
+            "to_c" if value == "=" => {
                 let handle = handle()?;
                 format!("fn {name}(number: c_int) -> {handle} {{ {handle}(number) }}")
             }
-            Kind::ToC => format!(
+            "to_c" => format!(
                 "fn {name}(number: c_int) -> {0} {{ {1} {0}(FUNCTION.to_c(number).unwrap_or({2})) }}",
                 handle()?,
                 conversion(value),
                 if value.ends_with('?') { "number as usize" } else { "0" }
             ),
-            Kind::ToFortran if value == "=" => {
+            "to_fortran" if value == "=" => {
                 format!("fn {name}(handle: {}) -> c_int {{ handle.0 }}", handle()?)
             }
-            Kind::ToFortran => format!(
+            // The last of the kinds: to_fortran.
+            _ => format!(
                 "fn {name}(handle: {}) -> c_int {{ {} FUNCTION.to_fortran(handle.0).unwrap_or({}) }}",
                 handle()?,
                 conversion(value),

@@ -10,11 +10,8 @@ use std::fmt::Write;
 /// If a name has no prototype, or one that cannot be spelled in Rust; with the line.
 pub fn file(list: &str, prototypes: &Prototypes) -> Result<String, String> {
     let mut text = format!("{HEAD}functions! {{\n");
-    for (number, name) in list.lines().enumerate() {
-        if name.starts_with('#') || name.trim().is_empty() {
-            continue;
-        }
-        let fail = |what: &str| format!("wrappers/pmpi.txt:{}: {what}", number + 1);
+    for (line, name) in crate::rows(list) {
+        let fail = |what: &str| format!("wrappers/pmpi.txt:{line}: {what}");
         let prototype = prototypes.get(name.trim()).ok_or_else(|| {
             fail(&format!("no prototype of {name}; add it to wrappers/prototypes.tsv"))
         })?;

@@ -22,6 +22,11 @@ pub struct Prototype {
 }
 
 impl Prototype {
+    /// The name; for a large-count twin, that of the function without `_c`.
+    pub fn base_name(&self) -> &str {
+        self.name.strip_suffix("_c").unwrap_or(&self.name)
+    }
+
     /// Whether the call hands out a request.
     pub fn is_nonblocking(&self) -> bool {
         self.parameters.iter().any(|p| p.name == "request")
@@ -76,18 +81,12 @@ pub type Prototypes = BTreeMap<String, Prototype>;
 /// Reads `prototypes.tsv`: `name<TAB>parameters<TAB>since`, `#` starts a comment line.
 pub fn parse(text: &str) -> Result<Prototypes, String> {
     let mut all = Prototypes::new();
-    for (number, line) in text.lines().enumerate() {
-        if line.starts_with('#') || line.trim().is_empty() {
-            continue;
-        }
-        let mut fields = line.split('\t');
-        let (Some(name), Some(parameters), Some(since)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
+    for (line, row) in crate::rows(text) {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let &[name, parameters, since, ..] = fields.as_slice() else {
             return Err(format!(
-                "wrappers/prototypes.tsv:{}: three fields with tabs between them are expected: name, parameters, \
-                 version of the standard",
-                number + 1
+                "wrappers/prototypes.tsv:{line}: three fields with tabs between them are expected: name, \
+                 parameters, version of the standard"
             ));
         };
         let parameters = match parameters {
@@ -96,10 +95,9 @@ pub fn parse(text: &str) -> Result<Prototypes, String> {
                 .split(',')
                 .map(parameter)
                 .collect::<Result<_, _>>()
-                .map_err(|e| format!("wrappers/prototypes.tsv:{}: {e}", number + 1))?,
+                .map_err(|e| format!("wrappers/prototypes.tsv:{line}: {e}"))?,
         };
-        let prototype =
-            Prototype { name: name.into(), parameters, since: since.into(), line: number + 1 };
+        let prototype = Prototype { name: name.into(), parameters, since: since.into(), line };
         all.insert(name.into(), prototype);
     }
     Ok(all)

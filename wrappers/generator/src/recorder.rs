@@ -35,6 +35,17 @@ pub fn class(recorder: &str) -> Class {
     }
 }
 
+/// Which form of a recorder of [`Class::Send`] or [`Class::Uniform`] is called. The others have one form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The form that gives no communicator if the thread has not cached what it needs.
+    Fast,
+    /// The form for that case.
+    Slow,
+    /// The fast form, and the slow one if that gives no communicator.
+    Either,
+}
+
 /// A recorder with the arguments that a call gives it.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorder<'a> {
@@ -79,14 +90,39 @@ impl Recorder<'_> {
         text
     }
 
-    /// The call of a recorder of collectives whose blocks differ in size.
-    pub fn collective(&self, module: &str, list: &str) -> String {
-        let out = if self.at_start {
-            "Out::Later(&mut plan)".to_string()
-        } else {
-            format!("Out::Now({})", self.prototype.is_nonblocking())
+    /// Whether the recorder may give no communicator, so that a slower call has to follow.
+    pub fn may_give_none(&self) -> bool {
+        !self.at_start && matches!(self.class(), Class::Send | Class::Uniform)
+    }
+
+    /// The call of the recorder with these arguments.
+    pub fn call(&self, way: Way, list: &str) -> String {
+        let (name, later) = (self.name, self.at_start);
+        let nonblocking = self.prototype.is_nonblocking();
+        let (send, uniform) = match way {
+            Way::Fast => ("", "again"),
+            Way::Slow => ("_slow", "first"),
+            Way::Either => ("_now", "now"),
         };
-        format!("record::{module}::{}::{}({out}, {list})", self.name, self.generics())
+        match self.class() {
+            Class::Send if later => format!("record::persistent::{name}::<A>(&mut plan, {list})"),
+            Class::Send => format!("record::{name}{send}::<A>({list})"),
+            Class::OneSided => format!("record::onesided::{name}::<A>({list})"),
+            Class::Uniform if later => {
+                format!("record::uniform::{name}::<A>({list}).later(&mut plan)")
+            }
+            Class::Uniform => {
+                format!("record::uniform::{name}::<A>({list}).{uniform}({nonblocking})")
+            }
+            Class::Collective(module) => {
+                let out = if later {
+                    "Out::Later(&mut plan)".to_string()
+                } else {
+                    format!("Out::Now({nonblocking})")
+                };
+                format!("record::{module}::{name}::{}({out}, {list})", self.generics())
+            }
+        }
     }
 
     /// Writes the variable that takes what is recorded at every start.

@@ -1,9 +1,10 @@
-//! `slots.rs`, `names.rs` and `timed.rs`: the exported names of every entry point, the names of the real functions,
-//! and which calls are timed.
+//! `slots.rs`, `names.rs` and `timed.rs`: the exported names of every entry point, the names of the real
+//! functions, and which calls are timed. Also `exports.txt`, the sorted list of the exported names.
 
 use crate::HEAD;
 use crate::fortran;
 use crate::table::{Action, Call};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// One entry point.
@@ -12,35 +13,35 @@ struct Entry {
     exported: Vec<String>,
     /// The name of the real function, in Open MPI and in MPICH.
     real: (String, String),
-    /// What there is to know to time its calls.
+    /// How its calls are timed; see [`timed`].
     timed: u8,
 }
 
 /// All entry points by number: those of C first, then one block of the same order for each Fortran
 /// binding.
 fn entries(calls: &[Call]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = calls
-        .iter()
-        .map(|call| {
-            let name = &call.prototype.name;
-            Entry {
-                exported: vec![name.clone()],
-                real: (format!("P{name}"), format!("P{name}")),
-                timed: timed(call, call.prototype.parameters.len()),
-            }
-        })
-        .collect();
-    for (binding, block) in fortran::blocks(calls) {
-        entries.extend(block.into_iter().map(|call| Entry {
-            exported: binding.names(&call.prototype.name),
-            real: binding.real_names(&call.prototype.name),
+    let in_c = calls.iter().map(|call| Entry {
+        exported: vec![call.prototype.name.clone()],
+        real: (format!("P{}", call.prototype.name), format!("P{}", call.prototype.name)),
+        timed: timed(call, call.prototype.parameters.len()),
+    });
+    let in_fortran = fortran::blocks(calls).into_iter().flat_map(|(binding, block)| {
+        block.into_iter().map(move |call| Entry {
+            exported: binding.names(&call.prototype),
+            real: binding.real_names(&call.prototype),
             timed: timed(call, fortran::parameters(&call.prototype).len()),
-        }));
-    }
-    entries
+        })
+    });
+    in_c.chain(in_fortran).collect()
 }
 
-/// What there is to know to time a call with this number of arguments.
+/// The names of all entry points, sorted, one on a line: the list that is committed and reviewed.
+pub fn exports(calls: &[Call]) -> String {
+    let names: BTreeSet<String> = entries(calls).into_iter().flat_map(|e| e.exported).collect();
+    names.into_iter().map(|name| name + "\n").collect()
+}
+
+/// How a call with this number of arguments is timed, as the head of `timed.rs` says it: 0 if it is not.
 fn timed(call: &Call, arguments: usize) -> u8 {
     // The first six go in registers (System V ABI).
     let on_stack = u8::try_from(arguments.saturating_sub(6)).unwrap_or(126).min(126);

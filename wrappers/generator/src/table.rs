@@ -2,7 +2,7 @@
 
 use crate::prototype::{Prototype, Prototypes};
 use crate::recorder::Recorder;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is done at a call before it is passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Call {
     pub action: Action,
     /// Its time counts as time in MPI.
     pub timed: bool,
+    /// In MPICH, its mpif.h form does not call the C function, or calls it without some arguments.
+    pub bypasses_c: bool,
 }
 
 impl Call {
@@ -39,21 +41,8 @@ impl Call {
 }
 
 /// Why the functions are left alone that have no entry point: `~REASON NAME …`.
-const REASONS: [&str; 13] = [
-    "buffer",
-    "completion",
-    "datatype",
-    "error",
-    "file",
-    "group",
-    "handle",
-    "info",
-    "lifecycle",
-    "local",
-    "status",
-    "tools",
-    "window",
-];
+const REASONS: &str = "buffer completion datatype error file group handle info lifecycle local status \
+                       tools window";
 
 /// The whole table.
 #[derive(Debug, Default)]
@@ -84,7 +73,7 @@ pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
 
 fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
     let mut table = Table::default();
-    let mut timed = BTreeMap::new();
+    let mut marked = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -102,16 +91,13 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
                 fail(&format!("no prototype of {name}; add it to wrappers/prototypes.tsv"))
             })
         };
-        if name == "@timed" {
-            timed.extend(action.split_whitespace().map(|name| (name, number + 1)));
+        if name == "@timed" || name == "@bypass" {
+            marked.extend(action.split_whitespace().map(|of| (name, of, number + 1)));
             continue;
         }
         if let Some(reason) = name.strip_prefix('~') {
-            if !REASONS.contains(&reason) {
-                return Err(fail(&format!(
-                    "no reason {reason}; write one of {}",
-                    REASONS.join(", ")
-                )));
+            if !REASONS.split_whitespace().any(|known| known == reason) {
+                return Err(fail(&format!("no reason {reason}; write one of: {REASONS}")));
             }
             for name in action.split_whitespace() {
                 fresh(&table, name)?;
@@ -121,61 +107,58 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
         }
         let prototype = fresh(&table, name)?;
         let action = parse_action(action.trim()).map_err(|e| fail(&e))?;
-        check(prototype, &action).map_err(|e| fail(&e))?;
         // Persistent calls are timed where they are started.
         let timed = matches!(action, Action::Nothing | Action::Record { at_start: false, .. });
-        table.calls.push(Call { prototype: prototype.clone(), action: action.clone(), timed });
-        if let Some(twin) = prototypes.get(&format!("{name}_c")) {
-            check(twin, &action).map_err(|e| fail(&e))?;
-            let action = match action {
-                Action::Hand { function, always, only_c } => {
-                    Action::Hand { function: format!("{function}_c"), always, only_c }
-                }
-                other => other,
-            };
-            table.calls.push(Call { prototype: twin.clone(), action, timed });
+        let twin = prototypes.get(&format!("{name}_c"));
+        for prototype in std::iter::once(prototype).chain(twin) {
+            check(prototype, &action).map_err(|e| fail(&e))?;
+            let mut action = action.clone();
+            if let Action::Hand { function, .. } = &mut action
+                && prototype.name != name
+            {
+                function.push_str("_c");
+            }
+            table.calls.push(Call {
+                prototype: prototype.clone(),
+                action,
+                timed,
+                bypasses_c: false,
+            });
         }
     }
-    for (name, line) in timed {
-        let is =
-            |c: &Call| c.prototype.name.strip_suffix("_c").unwrap_or(&c.prototype.name) == name;
-        let mut found = false;
-        for call in table.calls.iter_mut().filter(|c| is(c)) {
-            (call.timed, found) = (true, true);
-        }
-        if !found {
+    for (mark, name, line) in marked {
+        let mut calls =
+            table.calls.iter_mut().filter(|c| c.prototype.base_name() == name).peekable();
+        if calls.peek().is_none() {
             return Err(format!(
-                "wrappers/calls.tbl:{line}: no entry of {name}, which is to be timed; give it a line of its own: \
-                 {name} timed"
+                "wrappers/calls.tbl:{line}: no entry of {name}, which stands behind {mark}; give it a line of its \
+                 own"
             ));
+        }
+        for call in calls {
+            if mark == "@timed" { call.timed = true } else { call.bypasses_c = true }
         }
     }
     Ok(table)
 }
 
 fn parse_action(text: &str) -> Result<Action, String> {
-    if text == "-" {
-        return Ok(Action::Translate);
+    match text {
+        "-" => return Ok(Action::Translate),
+        "within" => return Ok(Action::Within),
+        "timed" => return Ok(Action::Nothing),
+        _ => {}
     }
-    if text == "within" {
-        return Ok(Action::Within);
+    if let Some(function) = text.strip_prefix(['!', '+', '=']) {
+        let in_c = function.strip_suffix(" in C").map(str::trim_end);
+        return Ok(Action::Hand {
+            function: in_c.unwrap_or(function).to_string(),
+            always: !text.starts_with('='),
+            only_c: in_c.is_some(),
+        });
     }
-    if text == "timed" {
-        return Ok(Action::Nothing);
-    }
-    for (prefix, always) in [('!', true), ('+', true), ('=', false)] {
-        if let Some(function) = text.strip_prefix(prefix) {
-            let (function, only_c) = match function.strip_suffix(" in C") {
-                Some(function) => (function.trim_end(), true),
-                None => (function, false),
-            };
-            return Ok(Action::Hand { function: function.to_string(), always, only_c });
-        }
-    }
-    let (at_start, text) = match text.strip_prefix("start ") {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
+    let later = text.strip_prefix("start ");
+    let (at_start, text) = (later.is_some(), later.unwrap_or(text));
     let inner = text.strip_suffix(')').and_then(|t| t.split_once('('));
     let (recorder, arguments) = inner.ok_or_else(|| {
         format!("no action is spelled `{text}`; the head of the file lists what can be written")
@@ -249,6 +232,14 @@ mod tests {
     }
 
     #[test]
+    fn some_calls_bypass_the_c_function() {
+        let table = parse("MPI_X -\nMPI_Z -\n@bypass MPI_Z", &prototypes()).unwrap();
+        let marked: Vec<bool> = table.calls.iter().map(|c| c.bypasses_c).collect();
+        assert_eq!(marked, [false, false, true]);
+        assert!(table.calls.iter().all(|c| !c.timed));
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, what) in [
             ("MPI_X send(nope)", "no parameter nope"),
@@ -261,6 +252,7 @@ mod tests {
             ("~laziness MPI_X", "no reason"),
             ("MPI_X -", "what is done at MPI_Z"),
             ("MPI_X -\n@timed MPI_Z", "no entry of MPI_Z"),
+            ("MPI_X -\n@bypass MPI_Z", "no entry of MPI_Z"),
         ] {
             let error = parse(text, &prototypes()).unwrap_err();
             assert!(error.contains(what), "{error}");
