@@ -1,7 +1,7 @@
 //! The one error type of the library: says what went wrong, where, and what to do about it.
 //!
-//! Every error that can reach a user carries these three parts, because a message such as
-//! "invalid input" is worthless in the log of a job that ran three hours ago.
+//! An error that reaches a user has these three parts, as far as they are known: "invalid input" alone
+//! is of no use in the log of a job that ran three hours ago.
 
 use std::fmt;
 

@@ -196,20 +196,13 @@ fn cells(n: usize, seed: u64) -> Edges {
         }
         0
     };
-    let mut owner = vec![0u32; fine * fine];
-    for fy in 0..fine {
-        for fx in 0..fine {
-            owner[fy * fine + fx] = nearest(fx, fy);
-        }
-    }
+    let owner: Vec<u32> = (0..fine * fine).map(|k| nearest(k % fine, k / fine)).collect();
     let mut edges = Vec::new();
-    for fy in 0..fine {
-        for fx in 0..fine {
-            let here = owner[fy * fine + fx];
-            for (x, y) in [(fx + 1, fy), (fx, fy + 1)] {
-                if x < fine && y < fine && owner[y * fine + x] != here {
-                    edges.push((here, owner[y * fine + x], 8));
-                }
+    for (k, &here) in owner.iter().enumerate() {
+        let (fx, fy) = (k % fine, k / fine);
+        for (x, y) in [(fx + 1, fy), (fx, fy + 1)] {
+            if x < fine && y < fine && owner[y * fine + x] != here {
+                edges.push((here, owner[y * fine + x], 8));
             }
         }
     }
@@ -229,15 +222,10 @@ fn butterfly(n: usize) -> Edges {
 fn multipartition(n: usize) -> Edges {
     let side = n.isqrt();
     let at = |x: usize, y: usize| ((y % side) * side + x % side) as u32;
-    let mut edges = Vec::new();
-    for y in 0..side {
-        for x in 0..side {
-            edges.push((at(x, y), at(x + 1, y), 10));
-            edges.push((at(x, y), at(x, y + 1), 10));
-            edges.push((at(x, y), at(x + side - 1, y + 1), 10));
-        }
-    }
-    edges
+    let others = |x, y| [at(x + 1, y), at(x, y + 1), at(x + side - 1, y + 1)];
+    (0..n as u32)
+        .flat_map(|v| others(v as usize % side, v as usize / side).map(|other| (v, other, 10)))
+        .collect()
 }
 
 /// NAS CG 3.4: sums within a row by recursive doubling, then the exchange with the transpose.
@@ -246,23 +234,21 @@ fn conjugate_gradient(n: usize) -> Edges {
     let rows = 1usize << (log / 2);
     let cols = n / rows;
     let mut edges = Vec::new();
-    for row in 0..rows {
-        for col in 0..cols {
-            let me = row * cols + col;
-            for k in 0..cols.trailing_zeros() {
-                let other = row * cols + (col ^ (1 << k));
-                if me < other {
-                    edges.push((me as u32, other as u32, 10));
-                }
+    for me in 0..n {
+        let (row, col) = (me / cols, me % cols);
+        for k in 0..cols.trailing_zeros() {
+            let other = row * cols + (col ^ (1 << k));
+            if me < other {
+                edges.push((me as u32, other as u32, 10));
             }
-            let transpose = if rows == cols {
-                col * cols + row
-            } else {
-                2 * ((me / 2 % rows) * rows + me / 2 / rows) + me % 2
-            };
-            if me < transpose {
-                edges.push((me as u32, transpose as u32, 20));
-            }
+        }
+        let transpose = if rows == cols {
+            col * cols + row
+        } else {
+            2 * ((me / 2 % rows) * rows + me / 2 / rows) + me % 2
+        };
+        if me < transpose {
+            edges.push((me as u32, transpose as u32, 20));
         }
     }
     edges
@@ -273,15 +259,12 @@ fn wavefront(n: usize) -> Edges {
     let rows = 1usize << (n.trailing_zeros() / 2);
     let cols = n / rows;
     let mut edges = Vec::new();
-    for row in 0..rows {
-        for col in 0..cols {
-            let me = (row * cols + col) as u32;
-            if col + 1 < cols {
-                edges.push((me, me + 1, 10));
-            }
-            if row + 1 < rows {
-                edges.push((me, me + cols as u32, 10 * cols as u64 / rows as u64));
-            }
+    for me in 0..n {
+        if me % cols + 1 < cols {
+            edges.push((me as u32, me as u32 + 1, 10));
+        }
+        if me / cols + 1 < rows {
+            edges.push((me as u32, (me + cols) as u32, 10 * cols as u64 / rows as u64));
         }
     }
     edges

@@ -14,12 +14,6 @@ pub const SLOT: u64 = 1;
 /// Distance of two processes on different nodes below one switch, or when switches are unknown.
 pub const NODE: u64 = 100;
 
-/// What every further switch level on the way adds.
-///
-/// A hop costs little time, but links towards the top of most networks are fewer than those below
-/// (taper), so a byte that stays low is worth more than its latency tells.
-pub const SWITCH: u64 = 50;
-
 /// Distance of two processes that are in the same group of every level outside `level`, but in
 /// different groups of it.
 ///

@@ -42,13 +42,8 @@ impl Dragonfly {
         bandwidths.iter().all(|&b| is_bandwidth(b)).then_some(self)
     }
 
-    /// Number of groups, routers in a group, hosts at a router.
-    pub fn shape(&self) -> [usize; 3] {
-        [self.groups, self.routers, self.hosts]
-    }
-
     /// Group and router (within the group) of a slot.
-    pub fn router_of(&self, slot: usize) -> (usize, usize) {
+    fn router_of(&self, slot: usize) -> (usize, usize) {
         let router = slot / self.hosts;
         (router / self.routers, router % self.routers)
     }

@@ -40,7 +40,7 @@ pub use dragonfly::Dragonfly;
 pub use grid::Grid;
 pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
-pub use network::{Network, breadth_first, count_links};
+pub use network::{Network, count_links};
 pub use network_graph::NetworkGraph;
 pub use spec::{expand_hostlist, parse};
 pub use subset::Subset;

@@ -27,28 +27,6 @@ pub trait Network: Send + Sync {
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize));
 }
 
-/// Hops of every vertex from the nearest of `sources`; `u32::MAX` where none is reachable.
-pub fn breadth_first(network: &dyn Network, sources: &[usize]) -> Vec<u32> {
-    let mut hops = vec![u32::MAX; network.vertices()];
-    let mut queue = std::collections::VecDeque::new();
-    for &source in sources {
-        if hops[source] != 0 {
-            hops[source] = 0;
-            queue.push_back(source);
-        }
-    }
-    while let Some(vertex) = queue.pop_front() {
-        let next = hops[vertex] + 1;
-        network.neighbours(vertex, &mut |other, _| {
-            if hops[other] == u32::MAX {
-                hops[other] = next;
-                queue.push_back(other);
-            }
-        });
-    }
-    hops
-}
-
 /// Whether a number can be the bandwidth of a link.
 pub(super) fn is_bandwidth(number: f64) -> bool {
     number > 0.0 && number.is_finite()

@@ -74,11 +74,6 @@ impl<'a> Subset<'a> {
         let new_vertex = inverse(&old_vertex);
         Ok(Subset { whole: kept, slots: slots.to_vec(), tree, points, old_vertex, new_vertex })
     }
-
-    /// The slot of the whole topology that slot `k` stands for.
-    pub fn original(&self, k: usize) -> usize {
-        self.slots[k]
-    }
 }
 
 impl Topology for Subset<'_> {
@@ -159,7 +154,7 @@ mod tests {
         let grid = Grid::torus(&[8]).unwrap();
         let part = Subset::new(&grid, &[7, 0, 4]).unwrap();
         assert_eq!((part.distance(0, 1), part.distance(1, 2), part.slots()), (1, 4, 3));
-        assert_eq!((part.original(2), part.node_of(2)), (4, 4));
+        assert_eq!(part.node_of(2), 4);
         assert_eq!(part.as_part_of_grid(), Some((&grid, &[7, 0, 4][..])));
         let less = Subset::new(&part, &[2, 0]).unwrap();
         assert_eq!(less.as_part_of_grid(), Some((&grid, &[4, 7][..])));

@@ -128,7 +128,7 @@ fn hop_distances_agree_with_a_search_of_the_network() {
         let dragonfly = name.starts_with("dragonfly");
         let Some(network) = t.network().filter(|_| exact || dragonfly) else { continue };
         for a in 0..t.slots() {
-            let row = breadth_first(network, &[a]);
+            let row = breadth_first(network, a);
             for (b, &found) in row.iter().enumerate().take(t.slots()) {
                 let (d, found) = (t.distance(a, b), u64::from(found));
                 let mut route = 0;
@@ -161,4 +161,21 @@ fn sets_of_slots_keep_distances() {
             }
         }
     }
+}
+
+/// Hops of every vertex from `source`; `u32::MAX` for a vertex that cannot be reached.
+pub(super) fn breadth_first(network: &dyn Network, source: usize) -> Vec<u32> {
+    let mut hops = vec![u32::MAX; network.vertices()];
+    let mut queue = std::collections::VecDeque::from([source]);
+    hops[source] = 0;
+    while let Some(vertex) = queue.pop_front() {
+        let next = hops[vertex] + 1;
+        network.neighbours(vertex, &mut |other, _| {
+            if hops[other] == u32::MAX {
+                hops[other] = next;
+                queue.push_back(other);
+            }
+        });
+    }
+    hops
 }

@@ -50,7 +50,7 @@ impl Network for Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::breadth_first;
+    use crate::topology::tests::breadth_first;
 
     #[test]
     fn routes_climb_to_the_common_group() {
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(route(0, 1), [0, 3]);
         assert_eq!(route(0, 3), [0, 8, 11, 7]);
         assert!(route(2, 2).is_empty());
-        assert_eq!(breadth_first(&tree, &[0]), [0, 2, 4, 4, 1, 3, 2]);
+        assert_eq!(breadth_first(&tree, 0), [0, 2, 4, 4, 1, 3, 2]);
     }
 
     #[test]
