@@ -5,6 +5,7 @@
 //! one and two jobs that end together leave one of the two.
 
 use super::Record;
+use super::Standing;
 use super::history::{Past, joined};
 use super::record_format::{self, encode_with, read_file};
 use crate::base::clock::since_1970;
@@ -100,8 +101,16 @@ impl Store {
     /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was
     /// written by a newer version, which is left alone; I/O errors, after which the old file is
     /// still there.
+    ///
+    /// A richer record in place is kept among the runs of the key ([`super::Run`]).
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
         self.create()?;
+        if let Ok(Some(before)) = self.load(&record.key) {
+            let (new, old) = (Standing::of(record), Standing::of(&before));
+            if new.kind != old.kind || !new.replaces(&old) {
+                self.keep_before(&before, &old)?;
+            }
+        }
         self.put(record, true, &|| false)?;
         Ok(self.path_of(&record.key))
     }
@@ -115,18 +124,85 @@ impl Store {
     ) -> Result<Option<PathBuf>> {
         self.create()?;
         let stays = || self.load(&record.key).ok().flatten().is_some_and(|before| stays(&before));
-        Ok(self.put(record, true, &stays)?.then(|| self.path_of(&record.key)))
+        if stays() {
+            return Ok(None);
+        }
+        self.keep(record, true, &stays)
     }
 
     /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
     /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
     /// record may be damaged, which its checksum shows; the next launch then records anew.
+    ///
+    /// The record in place stays in use if it is richer or more complete ([`Standing::replaces`]); the new
+    /// one is then among the runs of the key. Gives the file of the new one.
     pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
         self.create()?;
-        self.save_there(record)
+        let kept = self.keep(record, false, &|| false)?;
+        Ok(kept.unwrap_or_else(|| self.path_of(&record.key)))
     }
 
-    /// [`Self::save_soon`] into a directory that exists. A directory made here would be open to others.
+    /// Keeps the record of a launch: in use, unless the one in place is better, and among the runs of the
+    /// key, unless it is the first. Gives its file; `None` if the record in place `stays`.
+    fn keep(
+        &self,
+        record: &Record,
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<Option<PathBuf>> {
+        let path = self.path_of(&record.key);
+        let is_alike = |before: &Record| before.matrix.tasks() == record.matrix.tasks();
+        if fs::symlink_metadata(&path).is_err() && self.put_first(&path, record, wait)? {
+            return Ok(Some(path));
+        }
+        let Some(before) = self.load(&record.key).ok().flatten().filter(is_alike) else {
+            return Ok(self.put(record, wait, stays)?.then_some(path));
+        };
+        let (new, old) = (Standing::of(record), Standing::of(&before));
+        let bytes = encode_with(record, &joined(&before.history, &record.history))?;
+        // Its own file first: should another launch take the place in use now, nothing is lost.
+        let own = self.keep_run(&record.key, &new, &bytes)?;
+        let replaces = new.replaces(&old);
+        if replaces && (new.kind != old.kind || old.bytes > new.bytes) {
+            self.keep_before(&before, &old)?;
+        }
+        if replaces && !self.write(&path, &bytes, wait, stays)? {
+            return Ok(None);
+        }
+        self.trim_runs(&record.key);
+        self.sweep();
+        Ok(Some(if replaces { path } else { own }))
+    }
+
+    /// Puts the first record of a key into its place; `false` if another launch was faster.
+    fn put_first(&self, path: &Path, record: &Record, wait: bool) -> Result<bool> {
+        let temporary = temporary(path);
+        let failed = |e: std::io::Error| {
+            Error::io("cannot save the record", path, &e)
+                .advise("the space and permissions there, or --store with another directory")
+        };
+        let bytes = encode_with(record, &joined(&[], &record.history))?;
+        let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
+            match fs::hard_link(&temporary, path) {
+                Ok(()) => Ok(true),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+                // A file system without links.
+                Err(_) => fs::rename(&temporary, path).map(|()| true),
+            }
+        });
+        // After a rename it is not there any more.
+        let _ = fs::remove_file(&temporary);
+        placed.map_err(failed)
+    }
+
+    /// Keeps the record in use among the runs of its key.
+    fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
+        let bytes = encode_with(before, &before.history)?;
+        self.keep_run(&before.key, standing, &bytes).map(|_| ())
+    }
+
+    /// [`Self::save_soon`] into a directory that exists, in place of what is there. A directory made here
+    /// would be open to others.
     pub(super) fn save_there(&self, record: &Record) -> Result<PathBuf> {
         self.put(record, false, &|| false)?;
         Ok(self.path_of(&record.key))
@@ -312,6 +388,11 @@ impl Store {
         if exact.exists() {
             return Ok(exact);
         }
+        if let Some((key, name)) = text.rsplit_once('@')
+            && let Some(run) = self.run_named(key, name)
+        {
+            return Ok(run.path);
+        }
         let keys = self.list()?;
         let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
         match matching.as_slice() {
@@ -334,7 +415,10 @@ impl Store {
     pub fn remove(&self, key: &str) -> Result<PathBuf> {
         let path = self.find_stored(key)?;
         fs::remove_file(&path).map_err(|e| Error::io("cannot remove the record", &path, &e))?;
-        self.forget_orders(&path);
+        if path.parent() == Some(self.directory()) {
+            self.forget_orders(&path);
+            self.forget_runs(&path);
+        }
         Ok(path)
     }
 
@@ -410,7 +494,7 @@ fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
 
 /// The file name of a key: letters, digits and `._+-` as they are, every other byte as `%XX`, so
 /// that no key leaves the directory and no two share a file.
-fn file_name(key: &str) -> String {
+pub(super) fn file_name(key: &str) -> String {
     let mut name = String::new();
     for (k, &byte) in key.as_bytes().iter().enumerate() {
         let plain =

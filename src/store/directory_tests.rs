@@ -33,7 +33,7 @@ fn saves_loads_and_leaves_nothing_else() {
         assert_eq!(save(&store, &record).unwrap(), path);
         assert_eq!(store.load("a").unwrap().as_ref(), Some(&record));
     }
-    assert_eq!(names(&store), ["a.rkw"]);
+    assert_eq!(names(&store), ["a.rkw", "a.runs"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! * [`Store`] is a directory of records. A [`Record`] holds the matrix of a program and the launch that
 //!   recorded it; [`encode`] and [`decode`] are its file format.
 //! * [`identity`] and [`key_for`] make the key of a record.
+//! * A [`Run`] is a record that is kept beside the one in use: of other arguments, or of a run that sent less.
 //! * A [`Verdict`] says whether the results of a program depend on the order of its ranks.
 //! * A [`KeptOrder`] is the answer to a mapping problem, which then need not be solved again.
 //! * [`RefusedRecords`] is the place where records wait that their store refused.
@@ -22,6 +23,7 @@ mod placement;
 mod record;
 mod record_format;
 mod refused_records;
+mod runs;
 mod signature;
 pub mod spill;
 mod verdict;
@@ -35,5 +37,6 @@ pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};
 pub use refused_records::{Held, RefusedRecords, in_order};
+pub use runs::{Completeness, Fit, Fitting, MOST_KINDS, Run, Standing};
 pub use signature::Signature;
 pub use verdict::{Finding, Verdict};

@@ -1,0 +1,304 @@
+//! The records of a key that are not in use: those of other kinds of run, and of runs that sent less.
+//!
+//! A program runs in several kinds: with other arguments or another MPI library. One record of a key is in
+//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the richest record of a whole run and the
+//! newest record. The name of each file says how it stands to others, so that no file has to be read to
+//! find the right one:
+//!
+//! ```text
+//! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal
+//! ```
+//!
+//! Safe without locks: a launch writes its own record under a name that no other has before it touches
+//! the one in use, and removes a file only if there is a better one of its kind.
+
+use super::directory::file_name;
+use super::{Record, Store, work_of};
+use crate::base::error::{Error, ErrorKind, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Kinds of run of a key that are kept.
+pub const MOST_KINDS: usize = 8;
+/// Ending of the folder.
+const FOLDER: &str = "runs";
+/// The file in the folder that names the run which the user chose.
+const CHOSEN: &str = "chosen";
+
+/// How much of a run is in its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Completeness {
+    /// Rows of some tasks are missing.
+    Partial,
+    /// All rows are there, but the run did not come to its end.
+    Interrupted,
+    /// The run came to its end.
+    Whole,
+}
+
+impl Completeness {
+    const ALL: [(Completeness, &str); 3] = [
+        (Completeness::Partial, "partial"),
+        (Completeness::Interrupted, "interrupted"),
+        (Completeness::Whole, "whole"),
+    ];
+
+    /// Its name, in listings and file names.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// What tells the records of a key apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Hash of the arguments and the MPI library, see [`work_of`].
+    pub kind: u32,
+    /// How much of the run is there.
+    pub completeness: Completeness,
+    /// Bytes that were sent.
+    pub bytes: u64,
+    /// Pairs of tasks that sent.
+    pub pairs: u64,
+    /// When it was recorded, seconds since 1970-01-01 UTC.
+    pub recorded_at: u64,
+}
+
+impl Standing {
+    /// The standing of a record.
+    pub fn of(record: &Record) -> Standing {
+        let completeness = match &record.unfinished {
+            None => Completeness::Whole,
+            Some(unfinished) if unfinished.missing.is_empty() => Completeness::Interrupted,
+            Some(_) => Completeness::Partial,
+        };
+        let total = record.matrix.sum();
+        Standing {
+            kind: work_of(&record.command, &record.mpi),
+            completeness,
+            bytes: total.total().bytes,
+            pairs: total.pairs() as u64,
+            recorded_at: record.recorded_at,
+        }
+    }
+
+    /// Whether this one has less than half of the traffic of another, in bytes or in pairs.
+    fn is_poorer_than(&self, other: &Standing) -> bool {
+        let less = |mine: u64, theirs: u64| mine.saturating_mul(2) < theirs;
+        less(self.bytes, other.bytes) || less(self.pairs, other.pairs)
+    }
+
+    /// Whether a new record takes the place of the one in use: it is as complete, and not poorer.
+    pub fn replaces(&self, in_use: &Standing) -> bool {
+        self.completeness > in_use.completeness && in_use.completeness == Completeness::Partial
+            || self.completeness >= in_use.completeness && !self.is_poorer_than(in_use)
+    }
+
+    /// The order of runs of one kind: the richest is the last.
+    fn richness(&self) -> (Completeness, u64, u64, u64) {
+        (self.completeness, self.bytes, self.pairs, self.recorded_at)
+    }
+}
+
+/// A record in the folder of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The file.
+    pub path: PathBuf,
+    /// What its name says.
+    pub standing: Standing,
+}
+
+impl Run {
+    fn parse(path: PathBuf) -> Option<Run> {
+        let stem = path.file_name()?.to_str()?.strip_suffix(".rkw")?;
+        let parts: Vec<&str> = stem.split('-').collect();
+        let &[kind, time, bytes, pairs, state, _checksum] = parts.as_slice() else { return None };
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let standing = Standing {
+            kind: u32::from_str_radix(kind, 16).ok()?,
+            completeness: Completeness::ALL.iter().find(|(_, name)| *name == state)?.0,
+            bytes: number(bytes)?,
+            pairs: number(pairs)?,
+            recorded_at: number(time)?,
+        };
+        Some(Run { path, standing })
+    }
+
+    /// The name by which the user selects it among those of its kind.
+    pub fn name(&self, all: &[Run]) -> String {
+        let kind = self.standing.kind;
+        let richest = richest(all.iter().filter(|run| run.standing.kind == kind));
+        let is_richest = richest.is_some_and(|run| run.path == self.path);
+        format!("{kind:08x}{}", if is_richest { "" } else { ".newest" })
+    }
+}
+
+/// The richest of some runs.
+fn richest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
+    runs.max_by(|a, b| (a.standing.richness(), &a.path).cmp(&(b.standing.richness(), &b.path)))
+}
+
+/// The newest of some runs.
+fn newest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
+    runs.max_by_key(|run| (run.standing.recorded_at, &run.path))
+}
+
+fn file_of(standing: &Standing, bytes: &[u8]) -> String {
+    let Standing { kind, completeness, bytes: sent, pairs, recorded_at } = standing;
+    let (state, checksum) = (completeness.name(), crc32fast::hash(bytes));
+    format!("{kind:08x}-{recorded_at:x}-{sent:x}-{pairs:x}-{state}-{checksum:08x}.rkw")
+}
+
+/// Why a launch uses a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// The user chose it with 'rankweave use'.
+    Chosen,
+    /// It is of a run with the same arguments and MPI library.
+    SameKind,
+    /// There is none of such a run; this is the one in use, or the richest.
+    OtherKind,
+}
+
+/// The record that a launch uses.
+#[derive(Debug)]
+pub struct Fitting {
+    /// The record.
+    pub record: Record,
+    /// Why this one.
+    pub fit: Fit,
+}
+
+impl Store {
+    /// The folder of the runs of a key.
+    fn runs_folder(&self, key: &str) -> PathBuf {
+        self.directory().join(file_name(key)).with_extension(FOLDER)
+    }
+
+    /// The runs of a key beside the one in use, the newest first.
+    pub fn runs(&self, key: &str) -> Vec<Run> {
+        let Ok(files) = fs::read_dir(self.runs_folder(key)) else { return Vec::new() };
+        let mut runs: Vec<Run> = files.flatten().filter_map(|f| Run::parse(f.path())).collect();
+        runs.sort_by(|a, b| {
+            (b.standing.recorded_at, &a.path).cmp(&(a.standing.recorded_at, &b.path))
+        });
+        runs
+    }
+
+    /// Keeps the bytes of a record among the runs of its key.
+    pub(super) fn keep_run(&self, key: &str, standing: &Standing, bytes: &[u8]) -> Result<PathBuf> {
+        let folder = self.runs_folder(key);
+        fs::create_dir_all(&folder)
+            .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))?;
+        let path = folder.join(file_of(standing, bytes));
+        self.write(&path, bytes, false, &|| false)?;
+        Ok(path)
+    }
+
+    /// Removes runs that are neither the richest nor the newest of their kind, and the oldest kinds beyond
+    /// [`MOST_KINDS`]. The richest whole run of all stays.
+    pub(super) fn trim_runs(&self, key: &str) {
+        let runs = self.runs(key);
+        let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
+        let mut kinds: Vec<u32> = Vec::new();
+        for run in &runs {
+            if !kinds.contains(&run.standing.kind) {
+                kinds.push(run.standing.kind);
+            }
+        }
+        let best = richest(runs.iter());
+        for run in &runs {
+            let kind = run.standing.kind;
+            let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
+            let stays = is(richest(of_kind(kind))) || is(newest(of_kind(kind)));
+            let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
+            if !(is(best) || stays && is_recent) {
+                // A file that another launch has removed is gone all the same.
+                let _ = fs::remove_file(&run.path);
+            }
+        }
+    }
+
+    /// The record for a launch of `tasks` tasks that does `kind` of run: the one that the user chose, else
+    /// the newest of its kind unless that is much poorer than the richest, else the one in use, else
+    /// the richest of all. `None` if there is none with the rows of all tasks.
+    ///
+    /// Errors: those of [`Store::load`].
+    pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
+        let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
+        let runs = self.runs(key);
+        let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| usable(record));
+        if let Some(chosen) = self.chosen_run(key)
+            && let Some(record) = self.run_named(key, &chosen).and_then(|run| read(&run))
+        {
+            return Ok(Some(Fitting { record, fit: Fit::Chosen }));
+        }
+        let in_use = self.load(key)?.filter(usable);
+        let standing = in_use.as_ref().map(Standing::of);
+        let whole = |run: &&Run| run.standing.completeness >= Completeness::Interrupted;
+        let alike = || runs.iter().filter(whole).filter(|run| run.standing.kind == kind);
+        let best = match (newest(alike()), richest(alike())) {
+            (Some(last), Some(rich)) if last.standing.replaces(&rich.standing) => Some(last),
+            (_, rich) => rich,
+        };
+        let is_like = |standing: &Standing| standing.kind == kind;
+        if let (Some(own), Some(record)) = (standing.filter(is_like), &in_use)
+            && best.is_none_or(|run| {
+                own.completeness > run.standing.completeness || !own.is_poorer_than(&run.standing)
+            })
+        {
+            return Ok(Some(Fitting { record: record.clone(), fit: Fit::SameKind }));
+        }
+        if let Some(record) = best.and_then(read) {
+            return Ok(Some(Fitting { record, fit: Fit::SameKind }));
+        }
+        let rich = richest(runs.iter().filter(whole))
+            .filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
+        let record = rich.and_then(read).or(in_use);
+        Ok(record.map(|record| Fitting { record, fit: Fit::OtherKind }))
+    }
+
+    /// The run of a key that the user selects by the name that [`Run::name`] gives.
+    pub fn run_named(&self, key: &str, name: &str) -> Option<Run> {
+        let runs = self.runs(key);
+        runs.iter().find(|run| run.name(&runs) == name).cloned()
+    }
+
+    /// The name of the run that launches use because the user chose it.
+    pub fn chosen_run(&self, key: &str) -> Option<String> {
+        let bytes = crate::base::file::read(&self.runs_folder(key).join(CHOSEN), 64).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// Chooses the run that launches use; `None` leaves the choice to each launch.
+    ///
+    /// Errors: there is no such run; I/O errors.
+    pub fn choose_run(&self, key: &str, name: Option<&str>) -> Result<()> {
+        let path = self.runs_folder(key).join(CHOSEN);
+        let Some(name) = name else {
+            return match fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    Err(Error::io("cannot remove the choice", &path, &e))
+                }
+                _ => Ok(()),
+            };
+        };
+        if self.run_named(key, name).is_none() {
+            return Err(Error::new(ErrorKind::NotFound, format!("{key} has no run '{name}'"))
+                .at(self.directory().display())
+                .advise("a run of 'rankweave list --all'"));
+        }
+        self.write(&path, name.as_bytes(), true, &|| false).map(|_| ())
+    }
+
+    /// Removes all runs of the record in a file of the store.
+    pub(super) fn forget_runs(&self, path: &Path) {
+        // What is left is found again under its key.
+        let _ = fs::remove_dir_all(path.with_extension(FOLDER));
+    }
+}
+
+#[cfg(test)]
+#[path = "runs_tests.rs"]
+mod tests;
