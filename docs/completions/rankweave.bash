@@ -67,6 +67,9 @@ _rankweave() {
             rankweave,topo)
                 cmd="rankweave__subcmd__topo"
                 ;;
+            rankweave,use)
+                cmd="rankweave__subcmd__use"
+                ;;
             *)
                 ;;
         esac
@@ -74,7 +77,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval topo list rm recover import export check compare doctor env completions man"
+            opts="-h -V --help --version run show report map eval topo list use rm recover import export check compare doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -440,7 +443,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__list)
-            opts="-h --store --json --help"
+            opts="-h --store --all --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -775,6 +778,24 @@ _rankweave() {
                     return 0
                     ;;
                 --xml)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rankweave__subcmd__use)
+            opts="-h --store --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

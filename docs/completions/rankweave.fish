@@ -33,6 +33,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "map" -d 'Comput
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "eval" -d 'Compute all metrics of a mapping'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show a topology: its levels and distances'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "use" -d 'Choose which record of a program launches use'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put a matrix of another tool into the store'
@@ -161,8 +162,11 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l all -d 'Also list the records that are not in use'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l json -d 'Print the list as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand use" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand use" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number begins with ID' -r

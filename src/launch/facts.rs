@@ -4,7 +4,7 @@ use super::storage::StoreLookup;
 use super::{Message, Program, Storage};
 use crate::base::error::{Error, Result};
 use crate::options::{Mode, Settings};
-use crate::store::{Record, Store, Verdict};
+use crate::store::{Fit, Record, Store, Verdict};
 
 /// What the processes of a job have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct Known {
     pub storage: Storage,
     /// The usable record in place.
     pub record: Option<Record>,
+    /// Why this record fits the launch.
+    pub fit: Option<Fit>,
     /// What is wrong with the record in place, for the user.
     pub message: Option<Message>,
 }
@@ -101,8 +103,8 @@ impl Known {
         overtaken_by: Option<&str>,
     ) -> Known {
         let key = program.key(settings, tasks);
-        let StoreLookup { storage, record, message } =
-            StoreLookup::look(store, &key, tasks, &settings.spill);
+        let StoreLookup { storage, record, fit, message } =
+            StoreLookup::look(store, &key, tasks, program.work, &settings.spill);
         let mut facts = Facts {
             mode: settings.mode,
             seed: settings.seed,
@@ -122,7 +124,7 @@ impl Known {
         {
             facts.check = check(store, &program.identity);
         }
-        Known { facts, program, storage, record, message }
+        Known { facts, program, storage, record, fit, message }
     }
 }
 

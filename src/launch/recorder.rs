@@ -11,7 +11,9 @@ use crate::decide::mixed_ranks::Tallies;
 use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix};
 use crate::options::Settings;
-use crate::store::{self, Constructed, Finding, InMpi, Launch, Placement, Record, Verdict, spill};
+use crate::store::{
+    self, Constructed, Finding, Fit, InMpi, Launch, LaunchMode, Placement, Record, Verdict, spill,
+};
 use std::time::Duration;
 
 /// What rank 0 knows of this launch, for its record.
@@ -36,6 +38,33 @@ pub struct LaunchRecorder {
     given_nodes: Option<Vec<u32>>,
     /// Hash of the places of this launch, for comparison with earlier ones.
     places: u32,
+    /// Whose matrix is used, and from which verbosity on that is said.
+    source: Option<(u8, String)>,
+}
+
+/// Whose matrix a launch uses and why; first the verbosity from which on that is said.
+fn source(record: &Record, fit: Fit) -> (u8, String) {
+    const LONGEST: usize = 100;
+    let arguments = record.command.get(1..).unwrap_or_default().join(" ");
+    let shown: String = arguments.chars().take(LONGEST).collect();
+    let more = if shown.len() < arguments.len() { "…" } else { "" };
+    match fit {
+        Fit::OtherKind if record.launch.mode == LaunchMode::Import => {
+            (2, "an imported matrix is used".into())
+        }
+        Fit::SameKind => (2, "the matrix of a launch with the same arguments is used".into()),
+        Fit::Chosen => (
+            1,
+            format!("the matrix that 'rankweave use' chose is used (arguments '{shown}{more}')"),
+        ),
+        Fit::OtherKind => (
+            1,
+            format!(
+                "no launch with these arguments and this MPI library is stored; the matrix of one with \
+                 the arguments '{shown}{more}' is used"
+            ),
+        ),
+    }
 }
 
 /// The ranks of a launch after a decision.
@@ -69,7 +98,8 @@ pub struct LaunchEnd<'a> {
 impl LaunchRecorder {
     /// For a launch that does what the policy says.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
-        let Known { facts, program, storage, record, .. } = known;
+        let Known { facts, program, storage, record, fit, .. } = known;
+        let source = record.as_ref().zip(fit).map(|(record, fit)| source(record, fit));
         let counts = facts.is_left_to_us();
         let (history, matrix, before) = match record {
             Some(record) => {
@@ -90,6 +120,7 @@ impl LaunchRecorder {
             predicted: (0, 0),
             given_nodes: None,
             places: 0,
+            source,
         }
     }
 
@@ -169,6 +200,11 @@ impl LaunchRecorder {
     /// The ranks of this launch after a decision. The times of earlier launches can overrule it.
     pub fn settle(&mut self, decision: Decision) -> Settled {
         let mut messages = Vec::new();
+        if let Some((from, source)) = &self.source
+            && self.settings.verbose >= *from
+        {
+            messages.push(Message::new(format!("{}: {source}", self.key)));
+        }
         if self.settings.verbose >= 2 {
             messages.push(Message::new(format!("{}: {}", self.key, decision.reason)));
         }

@@ -4,7 +4,7 @@ use super::Message;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
-use crate::store::{Record, RefusedRecords, Store};
+use crate::store::{Fit, Fitting, Record, RefusedRecords, Store};
 
 /// Where the record of a launch goes.
 #[derive(Debug, Clone)]
@@ -23,15 +23,27 @@ pub(super) struct StoreLookup {
     pub storage: Storage,
     /// The record, if it is of this number of tasks and has the rows of all of them.
     pub record: Option<Record>,
+    /// Why this record fits.
+    pub fit: Option<Fit>,
     /// What is wrong, for the user.
     pub message: Option<Message>,
 }
 
 impl StoreLookup {
-    /// Looks for the record of a job of `tasks` tasks under a key. `spill` says whether records may wait
+    /// Looks for the record of a job of `tasks` tasks under a key that fits a launch of this `kind` (the hash
+    /// of its arguments and MPI library). `spill` says whether records may wait
     /// on the node.
-    pub fn look(store: Result<Store>, key: &str, tasks: usize, spill: &Spill) -> StoreLookup {
-        let found = |storage, record, message| StoreLookup { storage, record, message };
+    pub fn look(
+        store: Result<Store>,
+        key: &str,
+        tasks: usize,
+        kind: u32,
+        spill: &Spill,
+    ) -> StoreLookup {
+        let found = |storage, fitting: Option<Fitting>, message| {
+            let fit = fitting.as_ref().map(|fitting| fitting.fit);
+            StoreLookup { storage, record: fitting.map(|fitting| fitting.record), fit, message }
+        };
         let store = match store {
             Ok(store) => store,
             Err(error) => {
@@ -40,13 +52,7 @@ impl StoreLookup {
             }
         };
         match store.load(key) {
-            Ok(None) => found(Storage::Store(store), None, None),
-            Ok(Some(record)) if record.matrix.tasks() == tasks => {
-                // A launch without all rows is recorded anew.
-                let record = Some(record).filter(Record::has_all_tasks);
-                found(Storage::Store(store), record, None)
-            }
-            Ok(Some(record)) => {
+            Ok(Some(record)) if record.matrix.tasks() != tasks => {
                 let message = Message::new(format!(
                     "the matrix stored under {key} (in {}) has {} tasks, but this job has {tasks}",
                     store.path_of(key).display(),
@@ -55,6 +61,11 @@ impl StoreLookup {
                 .meaning("this launch neither uses nor replaces it, and stores nothing")
                 .advice("another key (RANKWEAVE_KEY), or the default key, without RANKWEAVE_KEY");
                 found(Storage::Nowhere, None, Some(message))
+            }
+            Ok(in_use) => {
+                // Without a record that has all rows this launch only records.
+                let fitting = store.fitting_beside(key, tasks, kind, in_use);
+                found(Storage::Store(store), fitting, None)
             }
             Err(error) => {
                 let message = Message::from(&error);

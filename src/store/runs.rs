@@ -197,7 +197,7 @@ impl Store {
     }
 
     /// Removes runs that are neither the richest nor the newest of their kind, and the oldest kinds beyond
-    /// [`MOST_KINDS`]. The richest whole run of all stays.
+    /// [`MOST_KINDS`]. The richest run of all stays, and so does the one that the user chose.
     pub(super) fn trim_runs(&self, key: &str) {
         let runs = self.runs(key);
         let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
@@ -208,12 +208,13 @@ impl Store {
             }
         }
         let best = richest(runs.iter());
+        let chosen = self.chosen_run(key).and_then(|name| self.run_named(key, &name));
         for run in &runs {
             let kind = run.standing.kind;
             let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
             let stays = is(richest(of_kind(kind))) || is(newest(of_kind(kind)));
             let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
-            if !(is(best) || stays && is_recent) {
+            if !(is(best) || is(chosen.as_ref()) || stays && is_recent) {
                 // A file that another launch has removed is gone all the same.
                 let _ = fs::remove_file(&run.path);
             }
@@ -226,15 +227,26 @@ impl Store {
     ///
     /// Errors: those of [`Store::load`].
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
+        Ok(self.fitting_beside(key, tasks, kind, self.load(key)?))
+    }
+
+    /// [`Self::fitting`], with the record in use.
+    pub fn fitting_beside(
+        &self,
+        key: &str,
+        tasks: usize,
+        kind: u32,
+        in_use: Option<Record>,
+    ) -> Option<Fitting> {
         let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
         let runs = self.runs(key);
         let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| usable(record));
         if let Some(chosen) = self.chosen_run(key)
             && let Some(record) = self.run_named(key, &chosen).and_then(|run| read(&run))
         {
-            return Ok(Some(Fitting { record, fit: Fit::Chosen }));
+            return Some(Fitting { record, fit: Fit::Chosen });
         }
-        let in_use = self.load(key)?.filter(usable);
+        let in_use = in_use.filter(usable);
         let standing = in_use.as_ref().map(Standing::of);
         let whole = |run: &&Run| run.standing.completeness >= Completeness::Interrupted;
         let alike = || runs.iter().filter(whole).filter(|run| run.standing.kind == kind);
@@ -248,15 +260,15 @@ impl Store {
                 own.completeness > run.standing.completeness || !own.is_poorer_than(&run.standing)
             })
         {
-            return Ok(Some(Fitting { record: record.clone(), fit: Fit::SameKind }));
+            return Some(Fitting { record: record.clone(), fit: Fit::SameKind });
         }
         if let Some(record) = best.and_then(read) {
-            return Ok(Some(Fitting { record, fit: Fit::SameKind }));
+            return Some(Fitting { record, fit: Fit::SameKind });
         }
         let rich = richest(runs.iter().filter(whole))
             .filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
         let record = rich.and_then(read).or(in_use);
-        Ok(record.map(|record| Fitting { record, fit: Fit::OtherKind }))
+        record.map(|record| Fitting { record, fit: Fit::OtherKind })
     }
 
     /// The run of a key that the user selects by the name that [`Run::name`] gives.

@@ -1,10 +1,10 @@
-//! `rankweave list` and `rankweave rm`: what is in the store.
+//! `rankweave list`, `rankweave use` and `rankweave rm`: what is in the store.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::report::units;
-use crate::store::{Entry, Finding, Store, program_of_key};
+use crate::store::{self, Entry, Finding, Run, Store, program_of_key};
 use serde_json::json;
 
 /// List the records in the store, the newest first
@@ -12,6 +12,14 @@ use serde_json::json;
 pub struct ListArgs {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Also list the records that are not in use
+    ///
+    /// A program runs in several kinds: with other arguments or another MPI library. For each kind, the
+    /// richest record and the newest one are kept. A launch uses the one that fits. The commands take them
+    /// as KEY@RUN.
+    #[arg(long)]
+    all: bool,
 
     /// Print the list as JSON
     #[arg(long)]
@@ -23,13 +31,16 @@ impl ListArgs {
         let store = self.store.open()?;
         let entries = store.list()?;
         if self.json {
-            let records: Vec<_> = entries.iter().map(|e| entry_json(&store, e)).collect();
+            let records: Vec<_> = entries.iter().map(|e| entry_json(&store, e, self.all)).collect();
             let place = store.directory().display().to_string();
             output::print_json(&json!({ "schema": 1, "store": place, "records": records }))?;
         } else if entries.is_empty() {
             eprintln!("rankweave: the store is empty (in {})", store.directory().display());
         } else {
             output::print(&table(&store, &entries))?;
+            if self.all {
+                output::print(&runs_table(&store, &entries))?;
+            }
         }
         Ok(if entries.is_empty() { Exit::Nothing } else { Exit::Done })
     }
@@ -44,8 +55,8 @@ fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
     against.or(verdicts.last()).map(|v| v.finding.name())
 }
 
-fn entry_json(store: &Store, entry: &Entry) -> serde_json::Value {
-    json!({
+fn entry_json(store: &Store, entry: &Entry, all: bool) -> serde_json::Value {
+    let mut value = json!({
         "key": entry.key,
         "program": entry.program,
         "tasks": entry.tasks,
@@ -54,7 +65,79 @@ fn entry_json(store: &Store, entry: &Entry) -> serde_json::Value {
         "size_bytes": entry.size,
         "verdict": verdict(store, entry),
         "problem": entry.problem.as_ref().map(ToString::to_string),
-    })
+    });
+    if all {
+        let runs: Vec<_> = ListedRun::of(store, &entry.key).iter().map(ListedRun::json).collect();
+        value["runs"] = runs.into();
+    }
+    value
+}
+
+/// A record beside the one in use.
+struct ListedRun {
+    selector: String,
+    run: Run,
+    arguments: String,
+    chosen: bool,
+}
+
+impl ListedRun {
+    /// Those of a key, the newest first.
+    fn of(store: &Store, key: &str) -> Vec<ListedRun> {
+        let (runs, chosen) = (store.runs(key), store.chosen_run(key));
+        let listed = |run: &Run| {
+            let name = run.name(&runs);
+            let arguments = match store::read_file(&run.path) {
+                Ok(record) => record.command.get(1..).unwrap_or_default().join(" "),
+                Err(error) => format!("unreadable: {error}"),
+            };
+            let chosen = chosen.as_ref() == Some(&name);
+            ListedRun { selector: format!("{key}@{name}"), run: run.clone(), arguments, chosen }
+        };
+        runs.iter().map(listed).collect()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let standing = self.run.standing;
+        json!({
+            "selector": self.selector,
+            "file": self.run.path.display().to_string(),
+            "recorded_at": standing.recorded_at,
+            "total_bytes": standing.bytes,
+            "pairs": standing.pairs,
+            "state": standing.completeness.name(),
+            "arguments": self.arguments,
+            "chosen": self.chosen,
+        })
+    }
+}
+
+/// The records beside those in use; empty if there are none.
+fn runs_table(store: &Store, entries: &[Entry]) -> String {
+    let runs: Vec<ListedRun> = entries.iter().flat_map(|e| ListedRun::of(store, &e.key)).collect();
+    if runs.is_empty() {
+        return String::new();
+    }
+    let selector = |run: &ListedRun| units::printable(&run.selector);
+    let wide = runs.iter().map(|run| selector(run).chars().count()).max().unwrap_or(0);
+    let mut out = format!(
+        "\nNot in use, unless a launch has these arguments or 'rankweave use' chose it (*):\n{:<wide$}  \
+         {:>9}  {:<11}  {:<20}  {}\n",
+        "KEY@RUN", "SENT", "STATE", "RECORDED", "ARGUMENTS"
+    );
+    for run in &runs {
+        let standing = run.run.standing;
+        out.push_str(&format!(
+            "{:<wide$}  {:>9}  {:<11}  {:<20}  {}{}\n",
+            selector(run),
+            units::bytes(standing.bytes),
+            standing.completeness.name(),
+            units::time(standing.recorded_at),
+            if run.chosen { "* " } else { "" },
+            units::printable(&run.arguments)
+        ));
+    }
+    out
 }
 
 fn table(store: &Store, entries: &[Entry]) -> String {
@@ -105,6 +188,44 @@ impl RemoveArgs {
             let path = store.remove(selector)?;
             eprintln!("rankweave: removed {}", path.display());
         }
+        Ok(Exit::Done)
+    }
+}
+
+/// Choose which record of a program launches use
+///
+/// Without a choice, a launch uses the record of a run with the same arguments and MPI library; if there is
+/// none, the record in use, which is that of the newest run that was not much poorer than the others.
+#[derive(Debug, clap::Args)]
+pub struct UseArgs {
+    /// KEY@RUN of 'rankweave list --all' chooses this record; KEY leaves the choice to each launch
+    #[arg(value_name = "SELECTOR")]
+    selector: String,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl UseArgs {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let store = self.store.open()?;
+        let unknown = || {
+            Error::new(ErrorKind::NotFound, format!("there is no record '{}'", self.selector))
+                .at(store.directory().display())
+                .advise("a name of 'rankweave list --all'")
+        };
+        let is_key = |key: &str| store.path_of(key).exists() || !store.runs(key).is_empty();
+        if is_key(&self.selector) {
+            store.choose_run(&self.selector, None)?;
+            eprintln!("rankweave: each launch of {} uses the record that fits", self.selector);
+            return Ok(Exit::Done);
+        }
+        let (key, run) = self.selector.rsplit_once('@').ok_or_else(unknown)?;
+        if !is_key(key) {
+            return Err(unknown());
+        }
+        store.choose_run(key, Some(run))?;
+        eprintln!("rankweave: all launches of {key} use this record, until 'rankweave use {key}'");
         Ok(Exit::Done)
     }
 }
