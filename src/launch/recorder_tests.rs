@@ -17,6 +17,7 @@ fn program() -> Program {
         command: vec!["./app".into()],
         identity: "app-0badcafe".into(),
         name: "app".into(),
+        work: store::work_of(&["./app".into()], ""),
         ..Program::default()
     }
 }

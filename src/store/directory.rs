@@ -5,7 +5,6 @@
 //! one and two jobs that end together leave one of the two.
 
 use super::Record;
-use super::Standing;
 use super::history::{Past, joined};
 use super::record_format::{self, encode_with, read_file};
 use crate::base::clock::since_1970;
@@ -105,12 +104,7 @@ impl Store {
     /// A richer record in place is kept among the runs of the key ([`super::Run`]).
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
         self.create()?;
-        if let Ok(Some(before)) = self.load(&record.key) {
-            let (new, old) = (Standing::of(record), Standing::of(&before));
-            if new.kind != old.kind || !new.replaces(&old) {
-                self.keep_before(&before, &old)?;
-            }
-        }
+        self.keep_replaced(record)?;
         self.put(record, true, &|| false)?;
         Ok(self.path_of(&record.key))
     }
@@ -142,65 +136,6 @@ impl Store {
         Ok(kept.unwrap_or_else(|| self.path_of(&record.key)))
     }
 
-    /// Keeps the record of a launch: in use, unless the one in place is better, and among the runs of the
-    /// key, unless it is the first. Gives its file; `None` if the record in place `stays`.
-    fn keep(
-        &self,
-        record: &Record,
-        wait: bool,
-        stays: &dyn Fn() -> bool,
-    ) -> Result<Option<PathBuf>> {
-        let path = self.path_of(&record.key);
-        let is_alike = |before: &Record| before.matrix.tasks() == record.matrix.tasks();
-        if fs::symlink_metadata(&path).is_err() && self.put_first(&path, record, wait)? {
-            return Ok(Some(path));
-        }
-        let Some(before) = self.load(&record.key).ok().flatten().filter(is_alike) else {
-            return Ok(self.put(record, wait, stays)?.then_some(path));
-        };
-        let (new, old) = (Standing::of(record), Standing::of(&before));
-        let bytes = encode_with(record, &joined(&before.history, &record.history))?;
-        // Its own file first: should another launch take the place in use now, nothing is lost.
-        let own = self.keep_run(&record.key, &new, &bytes)?;
-        let replaces = new.replaces(&old);
-        if replaces && (new.kind != old.kind || old.bytes > new.bytes) {
-            self.keep_before(&before, &old)?;
-        }
-        if replaces && !self.write(&path, &bytes, wait, stays)? {
-            return Ok(None);
-        }
-        self.trim_runs(&record.key);
-        self.sweep();
-        Ok(Some(if replaces { path } else { own }))
-    }
-
-    /// Puts the first record of a key into its place; `false` if another launch was faster.
-    fn put_first(&self, path: &Path, record: &Record, wait: bool) -> Result<bool> {
-        let temporary = temporary(path);
-        let failed = |e: std::io::Error| {
-            Error::io("cannot save the record", path, &e)
-                .advise("the space and permissions there, or --store with another directory")
-        };
-        let bytes = encode_with(record, &joined(&[], &record.history))?;
-        let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
-            match fs::hard_link(&temporary, path) {
-                Ok(()) => Ok(true),
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-                // A file system without links.
-                Err(_) => fs::rename(&temporary, path).map(|()| true),
-            }
-        });
-        // After a rename it is not there any more.
-        let _ = fs::remove_file(&temporary);
-        placed.map_err(failed)
-    }
-
-    /// Keeps the record in use among the runs of its key.
-    fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
-        let bytes = encode_with(before, &before.history)?;
-        self.keep_run(&before.key, standing, &bytes).map(|_| ())
-    }
-
     /// [`Self::save_soon`] into a directory that exists, in place of what is there. A directory made here
     /// would be open to others.
     pub(super) fn save_there(&self, record: &Record) -> Result<PathBuf> {
@@ -209,7 +144,12 @@ impl Store {
     }
 
     /// Writes a record with both histories; `false` if the record in place `stays`.
-    fn put(&self, record: &Record, wait: bool, stays: &dyn Fn() -> bool) -> Result<bool> {
+    pub(super) fn put(
+        &self,
+        record: &Record,
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<bool> {
         let path = self.path_of(&record.key);
         let before = self.make_way(&path)?;
         let bytes = encode_with(record, &joined(&before, &record.history))?;
@@ -305,7 +245,7 @@ impl Store {
     }
 
     /// Removes leftovers of saves that were interrupted long ago.
-    fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         let Ok(files) = fs::read_dir(&self.directory) else { return };
         for file in files.flatten() {
             let name = file.file_name();
@@ -433,7 +373,7 @@ impl Store {
 }
 
 /// A name in the same directory that no other save uses.
-fn temporary(path: &Path) -> PathBuf {
+pub(super) fn temporary(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     // Processes of two nodes can share a number, so the time enters too.
     let unique = format!(
@@ -481,7 +421,7 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
 }
 
 /// Writes a new file. Waits until it is on the disk, or only has the kernel begin to put it there.
-fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
+pub(super) fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     if wait {

@@ -26,6 +26,7 @@ mod refused_records;
 mod runs;
 mod signature;
 pub mod spill;
+mod standing;
 mod verdict;
 
 pub use directory::{Entry, Store};
@@ -37,6 +38,7 @@ pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};
 pub use refused_records::{Held, RefusedRecords, in_order};
-pub use runs::{Completeness, Fit, Fitting, MOST_KINDS, Run, Standing};
+pub use runs::{Fit, Fitting, MOST_KINDS, Run};
 pub use signature::Signature;
+pub use standing::{Completeness, Standing};
 pub use verdict::{Finding, Verdict};

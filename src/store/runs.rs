@@ -12,8 +12,10 @@
 //! Safe without locks: a launch writes its own record under a name that no other has before it touches
 //! the one in use, and removes a file only if there is a better one of its kind.
 
-use super::directory::file_name;
-use super::{Record, Store, work_of};
+use super::directory::{file_name, temporary, write_new};
+use super::record_format::encode_with;
+use super::standing::{Completeness, Standing};
+use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,81 +26,6 @@ pub const MOST_KINDS: usize = 8;
 const FOLDER: &str = "runs";
 /// The file in the folder that names the run which the user chose.
 const CHOSEN: &str = "chosen";
-
-/// How much of a run is in its record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Completeness {
-    /// Rows of some tasks are missing.
-    Partial,
-    /// All rows are there, but the run did not come to its end.
-    Interrupted,
-    /// The run came to its end.
-    Whole,
-}
-
-impl Completeness {
-    const ALL: [(Completeness, &str); 3] = [
-        (Completeness::Partial, "partial"),
-        (Completeness::Interrupted, "interrupted"),
-        (Completeness::Whole, "whole"),
-    ];
-
-    /// Its name, in listings and file names.
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-}
-
-/// What tells the records of a key apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// Hash of the arguments and the MPI library, see [`work_of`].
-    pub kind: u32,
-    /// How much of the run is there.
-    pub completeness: Completeness,
-    /// Bytes that were sent.
-    pub bytes: u64,
-    /// Pairs of tasks that sent.
-    pub pairs: u64,
-    /// When it was recorded, seconds since 1970-01-01 UTC.
-    pub recorded_at: u64,
-}
-
-impl Standing {
-    /// The standing of a record.
-    pub fn of(record: &Record) -> Standing {
-        let completeness = match &record.unfinished {
-            None => Completeness::Whole,
-            Some(unfinished) if unfinished.missing.is_empty() => Completeness::Interrupted,
-            Some(_) => Completeness::Partial,
-        };
-        let total = record.matrix.sum();
-        Standing {
-            kind: work_of(&record.command, &record.mpi),
-            completeness,
-            bytes: total.total().bytes,
-            pairs: total.pairs() as u64,
-            recorded_at: record.recorded_at,
-        }
-    }
-
-    /// Whether this one has less than half of the traffic of another, in bytes or in pairs.
-    fn is_poorer_than(&self, other: &Standing) -> bool {
-        let less = |mine: u64, theirs: u64| mine.saturating_mul(2) < theirs;
-        less(self.bytes, other.bytes) || less(self.pairs, other.pairs)
-    }
-
-    /// Whether a new record takes the place of the one in use: it is as complete, and not poorer.
-    pub fn replaces(&self, in_use: &Standing) -> bool {
-        self.completeness > in_use.completeness && in_use.completeness == Completeness::Partial
-            || self.completeness >= in_use.completeness && !self.is_poorer_than(in_use)
-    }
-
-    /// The order of runs of one kind: the richest is the last.
-    fn richness(&self) -> (Completeness, u64, u64, u64) {
-        (self.completeness, self.bytes, self.pairs, self.recorded_at)
-    }
-}
 
 /// A record in the folder of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,6 +98,76 @@ pub struct Fitting {
 }
 
 impl Store {
+    /// Keeps the record of a launch: in use, unless the one in place is better, and among the runs of the
+    /// key, unless it is the first. Gives its file; `None` if the record in place `stays`.
+    pub(super) fn keep(
+        &self,
+        record: &Record,
+        wait: bool,
+        stays: &dyn Fn() -> bool,
+    ) -> Result<Option<PathBuf>> {
+        let path = self.path_of(&record.key);
+        let is_alike = |before: &Record| before.matrix.tasks() == record.matrix.tasks();
+        if fs::symlink_metadata(&path).is_err() && self.put_first(&path, record, wait)? {
+            return Ok(Some(path));
+        }
+        let Some(before) = self.load(&record.key).ok().flatten().filter(is_alike) else {
+            return Ok(self.put(record, wait, stays)?.then_some(path));
+        };
+        let (new, old) = (Standing::of(record), Standing::of(&before));
+        let bytes = encode_with(record, &joined(&before.history, &record.history))?;
+        // Its own file first: should another launch take the place in use now, nothing is lost.
+        let own = self.keep_run(&record.key, &new, &bytes)?;
+        let replaces = new.replaces(&old);
+        if replaces && (new.kind != old.kind || old.bytes > new.bytes) {
+            self.keep_before(&before, &old)?;
+        }
+        if replaces && !self.write(&path, &bytes, wait, stays)? {
+            return Ok(None);
+        }
+        self.trim_runs(&record.key);
+        self.sweep();
+        Ok(Some(if replaces { path } else { own }))
+    }
+
+    /// Puts the first record of a key into its place; `false` if another launch was faster.
+    fn put_first(&self, path: &Path, record: &Record, wait: bool) -> Result<bool> {
+        let temporary = temporary(path);
+        let failed = |e: std::io::Error| {
+            Error::io("cannot save the record", path, &e)
+                .advise("the space and permissions there, or --store with another directory")
+        };
+        let bytes = encode_with(record, &joined(&[], &record.history))?;
+        let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
+            match fs::hard_link(&temporary, path) {
+                Ok(()) => Ok(true),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+                // A file system without links.
+                Err(_) => fs::rename(&temporary, path).map(|()| true),
+            }
+        });
+        // After a rename it is not there any more.
+        let _ = fs::remove_file(&temporary);
+        placed.map_err(failed)
+    }
+
+    /// Keeps the record in use among the runs of its key.
+    fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
+        let bytes = encode_with(before, &before.history)?;
+        self.keep_run(&before.key, standing, &bytes).map(|_| ())
+    }
+
+    /// Keeps the record in use among the runs of its key, if a record that the user puts into its place is of
+    /// another kind or poorer.
+    pub(super) fn keep_replaced(&self, by: &Record) -> Result<()> {
+        let Ok(Some(before)) = self.load(&by.key) else { return Ok(()) };
+        let (new, old) = (Standing::of(by), Standing::of(&before));
+        match new.kind != old.kind || !new.replaces(&old) {
+            true => self.keep_before(&before, &old),
+            false => Ok(()),
+        }
+    }
+
     /// The folder of the runs of a key.
     fn runs_folder(&self, key: &str) -> PathBuf {
         self.directory().join(file_name(key)).with_extension(FOLDER)

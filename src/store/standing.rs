@@ -1,0 +1,78 @@
+//! What tells the records of one key apart: the kind of run, how much of it is there, and how much was sent.
+
+use super::{Record, work_of};
+
+/// How much of a run is in its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Completeness {
+    /// Rows of some tasks are missing.
+    Partial,
+    /// All rows are there, but the run did not come to its end.
+    Interrupted,
+    /// The run came to its end.
+    Whole,
+}
+
+impl Completeness {
+    pub(super) const ALL: [(Completeness, &str); 3] = [
+        (Completeness::Partial, "partial"),
+        (Completeness::Interrupted, "interrupted"),
+        (Completeness::Whole, "whole"),
+    ];
+
+    /// Its name, in listings and file names.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// What tells the records of a key apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Hash of the arguments and the MPI library, see [`work_of`].
+    pub kind: u32,
+    /// How much of the run is there.
+    pub completeness: Completeness,
+    /// Bytes that were sent.
+    pub bytes: u64,
+    /// Pairs of tasks that sent.
+    pub pairs: u64,
+    /// When it was recorded, seconds since 1970-01-01 UTC.
+    pub recorded_at: u64,
+}
+
+impl Standing {
+    /// The standing of a record.
+    pub fn of(record: &Record) -> Standing {
+        let completeness = match &record.unfinished {
+            None => Completeness::Whole,
+            Some(unfinished) if unfinished.missing.is_empty() => Completeness::Interrupted,
+            Some(_) => Completeness::Partial,
+        };
+        let total = record.matrix.sum();
+        Standing {
+            kind: work_of(&record.command, &record.mpi),
+            completeness,
+            bytes: total.total().bytes,
+            pairs: total.pairs() as u64,
+            recorded_at: record.recorded_at,
+        }
+    }
+
+    /// Whether this one has less than half of the traffic of another, in bytes or in pairs.
+    pub(super) fn is_poorer_than(&self, other: &Standing) -> bool {
+        let less = |mine: u64, theirs: u64| mine.saturating_mul(2) < theirs;
+        less(self.bytes, other.bytes) || less(self.pairs, other.pairs)
+    }
+
+    /// Whether a new record takes the place of the one in use: it is as complete, and not poorer.
+    pub fn replaces(&self, in_use: &Standing) -> bool {
+        self.completeness > in_use.completeness && in_use.completeness == Completeness::Partial
+            || self.completeness >= in_use.completeness && !self.is_poorer_than(in_use)
+    }
+
+    /// The order of runs of one kind: the richest is the last.
+    pub(super) fn richness(&self) -> (Completeness, u64, u64, u64) {
+        (self.completeness, self.bytes, self.pairs, self.recorded_at)
+    }
+}
