@@ -8,14 +8,14 @@ use std::fmt;
 /// Result of every fallible operation in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of trouble an [`Error`] reports; callers branch on this, never on the text.
+/// The kind of problem that an [`Error`] reports. Callers decide by it and never by the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A file or directory could not be read or written.
     Io,
     /// Input that does not follow its format.
     Format,
-    /// Written by a newer version of rankweave than this one.
+    /// Input that a newer version of rankweave has written.
     NewerVersion,
     /// The request cannot be fulfilled with these inputs (sizes that do not fit, impossible constraints).
     Infeasible,
@@ -59,7 +59,7 @@ impl Error {
         Error::new(ErrorKind::Io, format!("{what}: {error}")).at(path.display())
     }
 
-    /// The kind of trouble.
+    /// The kind of problem.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

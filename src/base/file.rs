@@ -1,15 +1,15 @@
 //! Reading of files that others may have put there.
 //!
-//! A file is opened once, and everything is asked of the open file. It has to be a regular file: a pipe, a
-//! device or a directory in its place is an error, and nothing waits for the other end of a pipe. Nothing is
-//! read from a file that is larger than any of its kind.
+//! A file is opened once, and its type and size are those of the open file. It has to be a regular file: a
+//! pipe, a device or a directory in its place is an error, and nothing waits for the other end of a pipe.
+//! A file that is larger than any of its kind is not read.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Bytes that are read at a time while a text is looked at.
+/// Bytes that [`read_given`] reads at a time.
 const PIECE: u64 = 1 << 20;
 
 /// Opens a regular file for reading; also gives its length in bytes.
@@ -45,9 +45,10 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The content of a regular file of at most `most` bytes, or of a pipe of this process under `/dev`, such as the
-/// shell makes for `<(command)`. If `is_text` says so of the first bytes, reading ends at the first byte
-/// that no text has: the rest of a sparse file costs nothing.
+/// The content of a regular file of at most `most` bytes, or of a pipe of this process under `/dev`, such as
+/// the shell makes for `<(command)`. After each piece, `is_text` is asked about the bytes so far. If they
+/// are text and the piece has a zero byte, which no text has, reading ends: the rest of a sparse file
+/// costs nothing.
 ///
 /// Errors: those of [`read`].
 pub fn read_given(path: &Path, most: u64, is_text: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {

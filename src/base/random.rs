@@ -1,8 +1,8 @@
 //! The one generator of random numbers: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
 //! number generators", 2014).
 //!
-//! It is our own because every rank and every launch must draw the same numbers for the same seed, for
-//! as long as kept orders are compared with new ones. Crates for random numbers do not promise that.
+//! Every rank and every launch must draw the same numbers for the same seed, because kept orders are
+//! compared with new ones. Crates for random numbers do not promise that for future versions.
 
 /// A generator. The same state gives the same sequence for ever.
 #[derive(Debug, Clone)]

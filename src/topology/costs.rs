@@ -36,8 +36,8 @@ pub fn of_level(level: &str) -> u64 {
 /// Distances for all of `level_names`, outermost first, with that of the slots themselves added at
 /// the end: one number more than names.
 ///
-/// They never rise towards the inside: where a machine nests its levels in another order than most
-/// (an L3 around several NUMA domains), the outer level gets at least the distance of the inner.
+/// Distances never rise towards the inside. Some machines nest levels in an unusual order (an L3 cache
+/// around several NUMA domains); there the outer level gets at least the distance of the inner one.
 pub fn of_levels(level_names: &[String]) -> Vec<u64> {
     let mut costs: Vec<u64> = level_names.iter().map(|name| of_level(name)).collect();
     costs.push(SLOT);

@@ -1,16 +1,16 @@
 //! Reads hwloc's XML export, versions 2 and 3 (and what version 1 has in common with them).
 //!
-//! Only the PU sets of the objects are used. They place memory children (a NUMA domain is a child
-//! beside the cores in version 2, above them in version 1) without knowing how objects nest, and
-//! they leave out what has no PUs: devices, memory without cores, offline PUs.
+//! Only the sets of PUs of the objects are used, not the nesting of the objects. The versions nest NUMA
+//! domains differently (beside the cores in version 2, above them in version 1), but with the same sets.
+//! Objects without PUs are left out: devices, memory without cores, offline PUs.
 
 use super::cpuset::CpuSet;
 use super::machine::{Division, Machine};
 use crate::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// The divisions that may become levels; of two with the same number of parts the earlier one
-/// gives the name, so a cache that belongs to one core is called a core.
+/// The types of objects that may become levels, and the names of the levels. Of two types with the same
+/// parts, the earlier one gives the name: an L2 cache of one core is called a core.
 const DIVISIONS: [(&str, &str); 7] = [
     ("Package", "package"),
     ("Die", "die"),

@@ -7,11 +7,11 @@ use crate::{Error, ErrorKind, Result};
 /// The tree with one slot per process: process k sits on slot k.
 ///
 /// - `node_of_process[k]`: its node, numbered from 0.
-/// - `place_of_process[k]`: its path inside the node ([`Machine::path_of`](super::Machine::path_of)),
-///   all of one length; or no paths at all when nothing is known below the nodes.
-/// - `level_costs`: the distance of two processes that first differ at each level, the node level
-///   first; that of processes which share every level may stand at the end
-///   ([`costs::of_levels`] adds it) and is [`costs::SLOT`] otherwise.
+/// - `place_of_process[k]`: its path inside the node ([`Machine::path_of`](super::Machine::path_of)).
+///   All paths have the same length. The list is empty if nothing is known below the nodes.
+/// - `level_costs`: for each level, the distance of two processes that first differ there, the node
+///   level first. One more number at the end ([`costs::of_levels`] adds it) is the distance of two
+///   processes that share every level; without it, that distance is [`costs::SLOT`].
 ///
 /// Errors: lengths that do not fit together; costs that rise towards the inside or are 0.
 pub fn from_launch(

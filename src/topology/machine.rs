@@ -9,12 +9,12 @@ use crate::base::numbering::by_first_appearance;
 /// In a path, the process is in no single group of this level: see [`Machine::path_of`].
 pub const UNPLACED: u32 = u32::MAX;
 
-/// A partition of PUs as the system describes it: one set per object of a kind.
+/// A division of the PUs as the system describes it: one set for each object of a kind.
 #[derive(Debug, Clone)]
 pub(super) struct Division {
     /// Name of the level that it would make, such as `numa`.
     pub name: String,
-    /// The PUs of each object; may overlap or leave PUs out, as damaged systems report it.
+    /// The PUs of each object. Damaged systems report sets that overlap or leave PUs out.
     pub sets: Vec<CpuSet>,
 }
 
@@ -40,18 +40,18 @@ impl Machine {
 
     /// Arranges divisions of `pus` into nested levels, coarse to fine.
     ///
-    /// The order comes from the machine, not from a list: an L3 may hold several NUMA domains
-    /// (sub-NUMA clustering) or the other way round. Of divisions with equally many parts the one
-    /// given first is the outer one. PUs that no object of a division holds form a part of their
-    /// own. A division that splits nothing further makes no level, so the names that remain are
-    /// those of levels that really branch.
+    /// Divisions with fewer parts are outer levels. The order of kinds is not fixed: an L3 cache may
+    /// hold several NUMA domains (sub-NUMA clustering), and a NUMA domain several L3 caches. Of
+    /// divisions with equally many parts the one given first is the outer one. PUs that are in no object
+    /// of a division form one part together. A division that does not split a part of the levels
+    /// outside it makes no level, so all levels branch.
     pub(super) fn from_divisions(pus: &CpuSet, divisions: Vec<Division>) -> Self {
         let pus: Vec<usize> = pus.iter().collect();
         let mut candidates: Vec<(usize, String, Vec<u32>)> = Vec::new();
         for Division { name, sets } in divisions {
             let mut part = vec![0u32; pus.len()];
-            // Smaller sets win: memory that is local to a whole package (CXL) must not hide the
-            // domains inside it.
+            // A PU in several sets belongs to the smallest one: memory that is local to a whole package
+            // (CXL) must not hide the NUMA domains inside the package.
             let mut sets: Vec<&CpuSet> = sets.iter().collect();
             sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
             for (index, set) in sets.into_iter().enumerate() {
@@ -157,8 +157,8 @@ pub fn common_levels<'a>(machines: impl IntoIterator<Item = &'a [String]>) -> Ve
 
 /// Rewrites a path over the levels `from` as one over the levels `to` of [`common_levels`].
 ///
-/// A level that this machine does not have does not branch there: it gets group 0, or
-/// [`UNPLACED`] where the process is unplaced further out.
+/// A level of `to` that is not in `from` does not branch on this machine. It gets group 0, or
+/// [`UNPLACED`] if the process is unplaced at the level before it.
 pub fn extend_path(path: &[u32], from: &[String], to: &[String]) -> Vec<u32> {
     let mut outer = 0;
     to.iter()
