@@ -11,7 +11,7 @@ use libc::c_int;
 const TAG: c_int = 9;
 const LONGEST: usize = 1 << 29;
 
-/// A message on its way; the buffer has to stay until it is done.
+/// Begins to send; the buffer has to stay until the request is done.
 fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Request> {
     let mut request = A::request_null();
     // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
@@ -23,6 +23,7 @@ fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Req
     (code == 0).then_some(request)
 }
 
+/// Begins to receive; the buffer has to stay until the request is done.
 fn received<A: Abi>(private: &PrivateComm<A>, from: u32, data: &mut [u8]) -> Option<A::Request> {
     let mut request = A::request_null();
     // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.

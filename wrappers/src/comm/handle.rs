@@ -5,7 +5,8 @@ use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use libc::c_int;
 
-/// A duplicate of a communicator in the making. One that is dropped leaves the place of the handle to MPI.
+/// A duplicate of a communicator that MPI is making. If it is dropped before the end, the memory of the
+/// handle is not freed, because MPI may still write to it.
 #[derive(Debug)]
 #[must_use]
 pub struct PendingDuplicate<A: Abi> {
@@ -18,8 +19,8 @@ impl<A: Abi> PendingDuplicate<A> {
     /// Begins to make one; collective over `comm`.
     pub fn begin(comm: A::Comm) -> Self {
         let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
-        // SAFETY: everybody is here and does the same; the copy stays in place until the request is
-        // done.
+        // SAFETY: all processes of the communicator call this; the copy stays in place until the request
+        // is done.
         let code = unsafe { pmpi::<A>().comm_idup(comm, copy, &raw mut request) };
         PendingDuplicate { code, request, copy }
     }
@@ -29,7 +30,7 @@ impl<A: Abi> PendingDuplicate<A> {
         if self.code != 0 || !wait::<A>(&mut self.request, None) {
             return None;
         }
-        // SAFETY: it comes from a box; the request is done, so that nobody else has it.
+        // SAFETY: it comes from a box; the request is done, so that MPI no longer uses it.
         Some(*unsafe { Box::from_raw(self.copy) })
     }
 }

@@ -1,7 +1,8 @@
 //! A communicator of this library's own, and messages between the job's processes over it.
 //!
-//! Everything here is collective: all processes call it in the same order, whatever went wrong for
-//! one of them before. A process without data passes an empty slice.
+//! Broadcasts and gathers are collective: all processes call them in the same order, whatever went wrong
+//! for one of them before. A process without data passes an empty slice. Sends and receives are called by
+//! the two processes that they concern.
 
 use crate::comm::encoding;
 use crate::comm::handle;
@@ -17,18 +18,19 @@ use std::marker::PhantomData;
 /// Largest single message, well below what an `int` count can say.
 const CHUNK: usize = 1 << 29;
 const TAG: c_int = 7;
-/// Bytes that go along with their number: a small job's data takes one step instead of three, of which
-/// each costs a turn of all processes where these outnumber the processors.
+/// Bytes that are sent in the same message as their number. The data of a small job then takes one step
+/// instead of three. A step is slow where the processes outnumber the processors, because each process
+/// has to get a processor in turn.
 const AT_ONCE: usize = 504;
-/// Above this number of processes rank 0 would need too much space for what comes along.
+/// With more processes than this, rank 0 would need too much memory for these bytes of all processes.
 const MANY: usize = 16 << 10;
-/// How much of the available memory a byte that is gathered may stand for: a matrix takes about ten
-/// times the space of its encoded rows while it is put together.
+/// Bytes of available memory that rank 0 needs for each byte that is gathered. While a matrix is put
+/// together, it takes about ten times the space of its encoded rows.
 const EXPANSION: u64 = 20;
 
-/// A communicator of our own, with errors returned instead of raised. It is given back with [`free`](Self::free):
-/// by hand, because freeing is collective and must not happen where one process alone leaves a
-/// function.
+/// A communicator of our own, whose errors are returned and not raised. The owner calls [`free`](Self::free).
+/// Dropping does not free it, because freeing is collective, and one process alone may leave a function
+/// early.
 #[derive(Debug)]
 #[must_use]
 pub struct PrivateComm<A: Abi> {
@@ -39,7 +41,7 @@ pub struct PrivateComm<A: Abi> {
 }
 
 impl<A: Abi> PrivateComm<A> {
-    /// Takes over a communicator that was just made for us; `None` if MPI cannot say who we are.
+    /// Takes over a communicator that was just made for us; `None` if MPI does not tell rank and size.
     pub fn new(comm: A::Comm) -> Option<Self> {
         let (mut rank, mut size) = (-1, 0);
         // SAFETY: a valid communicator made by us.
@@ -58,24 +60,25 @@ impl<A: Abi> PrivateComm<A> {
         handle::free::<A>(self.comm);
     }
 
-    /// Keeps it beyond this value: its handle, for [`from_bits`](Self::from_bits).
+    /// The handle, from which [`from_bits`](Self::from_bits) makes this value again. Nothing is freed.
     pub fn into_bits(self) -> u64 {
         self.comm.bits()
     }
 
-    /// Takes over again what [`into_bits`](Self::into_bits) kept.
+    /// The communicator with a handle from [`into_bits`](Self::into_bits).
     pub fn from_bits(bits: u64) -> Option<Self> {
         Self::new(A::Comm::from_bits(bits))
     }
 
-    /// Waits for a request that MPI accepted (`code`); `false` after an error.
+    /// Waits for a request if the call that made it returned 0 (`code`); `false` after an error.
     fn done(&self, code: c_int, mut request: A::Request) -> bool {
         code == 0 && wait::<A>(&mut request, None)
     }
 
-    /// Gives everybody a number of each process, by rank; `None` after an MPI error. Takes 8 bytes per process.
+    /// Gives all processes one number of each process, by rank; `None` after an MPI error. Takes 8 bytes per
+    /// process.
     ///
-    /// Through rank 0: in an MPI_Iallgather of Open MPI each process sends to each.
+    /// The numbers go through rank 0. In Open MPI's MPI_Iallgather each process would send to each other one.
     pub fn allgather(&self, mine: u64) -> Option<Vec<u64>> {
         let all = self.gather(mine.to_le_bytes()).unwrap_or_default();
         let mut bytes = all.as_flattened().to_vec();
@@ -90,32 +93,43 @@ impl<A: Abi> PrivateComm<A> {
         PendingGather::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
     }
 
-    /// Sends a few bytes to a process that receives with [`Self::receive_short`] them; `false` after an MPI error.
+    /// Sends a few bytes to a process that receives them with [`Self::receive_short`]; `false` after an MPI
+    /// error.
     pub fn send_short(&self, to: u32, data: &[u8]) -> bool {
+        self.send_tagged(to, data, TAG + 1)
+    }
+
+    fn send_tagged(&self, to: u32, data: &[u8], tag: c_int) -> bool {
         let mut request = A::request_null();
         // SAFETY: a buffer of this length that stays until the request is done.
         let code = unsafe {
             let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
             let to = to as c_int;
-            pmpi::<A>().isend(buffer, count, A::byte(), to, TAG + 1, self.comm, &raw mut request)
+            pmpi::<A>().isend(buffer, count, A::byte(), to, tag, self.comm, &raw mut request)
         };
         self.done(code, request)
     }
 
-    /// Receives what a process sends with [`Self::send_short`], filled up with zeros; `None` after an MPI error.
+    /// Receives what a process sends with [`Self::send_short`], filled up with zeros; `None` after an MPI
+    /// error.
     pub fn receive_short<'b>(&self, from: u32, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         buffer.fill(0);
+        self.receive_tagged(from, buffer, TAG + 1).then_some(buffer)
+    }
+
+    fn receive_tagged(&self, from: u32, buffer: &mut [u8], tag: c_int) -> bool {
         let mut request = A::request_null();
         // SAFETY: a buffer of this length that stays until the request is done.
         let code = unsafe {
             let (start, count) = (buffer.as_mut_ptr().cast(), buffer.len() as c_int);
             let from = from as c_int;
-            pmpi::<A>().irecv(start, count, A::byte(), from, TAG + 1, self.comm, &raw mut request)
+            pmpi::<A>().irecv(start, count, A::byte(), from, tag, self.comm, &raw mut request)
         };
-        self.done(code, request).then_some(buffer)
+        self.done(code, request)
     }
 
-    /// Sends any number of bytes to a process that receives them with [`Self::receive`]; `false` after an MPI error.
+    /// Sends any number of bytes to a process that receives them with [`Self::receive`]; `false` after an MPI
+    /// error.
     pub fn send(&self, to: u32, data: &[u8]) -> bool {
         self.send_short(to, &(data.len() as u64).to_le_bytes())
             && data.chunks(CHUNK).all(|chunk| self.send_short(to, chunk))
@@ -132,7 +146,8 @@ impl<A: Abi> PrivateComm<A> {
         Some(data)
     }
 
-    /// Gives everybody rank 0's bytes, as many as everybody has; `false` after an MPI error.
+    /// Gives all processes the bytes of rank 0; `false` after an MPI error. The length of `data` is the same
+    /// in all processes.
     pub fn broadcast_fixed(&self, data: &mut [u8]) -> bool {
         let mut request = A::request_null();
         let count = data.len() as c_int;
@@ -145,7 +160,8 @@ impl<A: Abi> PrivateComm<A> {
         self.done(code, request)
     }
 
-    /// Gives everybody rank 0's bytes; `false` if MPI reported an error. Few bytes take one step.
+    /// Gives all processes the bytes of rank 0; `false` after an MPI error. Up to [`AT_ONCE`] bytes take one
+    /// step.
     pub fn broadcast(&self, data: &mut Vec<u8>) -> bool {
         let mut first = [0u8; 8 + AT_ONCE];
         put_first(&mut first, data);
@@ -160,21 +176,20 @@ impl<A: Abi> PrivateComm<A> {
         data[start.len()..].chunks_mut(CHUNK).all(|chunk| self.broadcast_fixed(chunk))
     }
 
-    /// Gives everybody a value of rank 0; `None` after an MPI error, or if rank 0 has none. What the
-    /// others pass is not looked at.
+    /// Gives all processes a value of rank 0; `None` after an MPI error, or if rank 0 has none. The values
+    /// that other processes pass are ignored.
     pub fn broadcast_value<T: Serialize + DeserializeOwned>(&self, value: Option<&T>) -> Option<T> {
         let mut bytes = value.and_then(encoding::encode).unwrap_or_default();
         let arrived = self.broadcast(&mut bytes);
         encoding::decode(&bytes).filter(|_| arrived)
     }
 
-    /// Brings everybody's bytes to rank 0, which hands them to `visit` one process after the other, by
+    /// Brings the bytes of all processes to rank 0, which hands them to `visit` one process after the other, by
     /// rank. Rank 0 needs memory for the bytes of one process at a time, and half a KiB for each process.
     /// `false` after an MPI error, or if the bytes of all are too many for the memory of rank 0's node:
     /// then they are not sent.
     pub fn gather_each(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
-        let mpi = pmpi::<A>();
-        // Where processes are many, rank 0 gets the lengths first and nothing else.
+        // With more than MANY processes, rank 0 first gets the lengths alone.
         let at_once = if self.size <= MANY { AT_ONCE } else { 0 };
         let slot = 8 + at_once;
         let mut first = vec![0u8; slot];
@@ -184,7 +199,7 @@ impl<A: Abi> PrivateComm<A> {
         // SAFETY: buffers of these lengths that stay until the request is done; all processes call
         // this together.
         let code = unsafe {
-            mpi.igather(
+            pmpi::<A>().igather(
                 first.as_ptr().cast(),
                 slot as c_int,
                 A::byte(),
@@ -204,18 +219,9 @@ impl<A: Abi> PrivateComm<A> {
                 return true;
             }
             return self.receive_short(0, &mut [0]).is_some_and(|go| go == [1])
-                && mine.chunks(CHUNK).all(|chunk| {
-                    let mut request = A::request_null();
-                    let count = chunk.len() as c_int;
-                    // SAFETY: a buffer of this length that stays until the request is done.
-                    let code = unsafe {
-                        let buffer = chunk.as_ptr().cast();
-                        mpi.isend(buffer, count, A::byte(), 0, TAG, self.comm, &raw mut request)
-                    };
-                    self.done(code, request)
-                });
+                && mine.chunks(CHUNK).all(|chunk| self.send_tagged(0, chunk, TAG));
         }
-        // Rank 0 is a process of the program: it must not run out of memory for our sake.
+        // Rank 0 is a process of the program, and must not run out of memory because of this library.
         let lengths = || slots.chunks_exact(slot).map(|first| take_first(first).0);
         let total = lengths().fold(0, usize::saturating_add) as u64;
         let go = total <= memory::available() / EXPANSION;
@@ -239,14 +245,7 @@ impl<A: Abi> PrivateComm<A> {
             }
             buffer.resize(length, 0);
             for chunk in buffer.chunks_mut(CHUNK) {
-                let mut request = A::request_null();
-                let count = chunk.len() as c_int;
-                // SAFETY: a buffer of this length that stays until the request is done.
-                let code = unsafe {
-                    let (buffer, from) = (chunk.as_mut_ptr().cast(), rank as c_int);
-                    mpi.irecv(buffer, count, A::byte(), from, TAG, self.comm, &raw mut request)
-                };
-                whole &= self.done(code, request);
+                whole &= self.receive_tagged(rank as u32, chunk, TAG);
             }
             visit(rank, &buffer);
         }
@@ -254,7 +253,7 @@ impl<A: Abi> PrivateComm<A> {
     }
 }
 
-/// Writes the length of `data`, and what has room of it behind the length.
+/// Writes the length of `data`, and behind it as many bytes of `data` as there is room for.
 fn put_first(first: &mut [u8], data: &[u8]) {
     let (length, start) = first.split_at_mut(8);
     length.copy_from_slice(&(data.len() as u64).to_le_bytes());

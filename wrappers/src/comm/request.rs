@@ -36,8 +36,8 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
     }
 }
 
-/// Bytes of all processes of a communicator on their way to its rank 0. What is dropped on the way leaves
-/// its buffers to MPI, which may write to them at any time.
+/// A gather of `N` bytes of each process to rank 0, under way. If it is dropped before the end, its buffers
+/// are not freed, because MPI may still write to them.
 #[derive(Debug)]
 #[must_use]
 pub struct PendingGather<A: Abi, const N: usize> {
@@ -70,7 +70,7 @@ impl<A: Abi, const N: usize> PendingGather<A, N> {
         if self.code != 0 || !wait::<A>(&mut self.request, patience) {
             return None;
         }
-        // SAFETY: both come from a box; the request is done, so that nobody else has them.
+        // SAFETY: both come from a box; the request is done, so that MPI no longer uses them.
         unsafe {
             drop(Box::from_raw(self.mine));
             Some(Box::from_raw(self.all).into_vec())

@@ -26,20 +26,21 @@ const SLICE_NANOSECONDS: i64 = 50_000;
 /// with a rest of 0.1 ms 63 ms.)
 const REST_NANOSECONDS: i64 = 1_000_000;
 
-/// How a process waits that looks again and again.
+/// How a process waits between two tests of a request.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
-    /// So often it gives the processor away only.
+    /// After each of the first so many tests, it only yields the processor.
     yields: u32,
-    /// Then it sleeps for so many microseconds, twice as long each time.
+    /// Then it sleeps for so many microseconds, twice as long each time,
     first: u32,
+    /// and for so many at most.
     longest: u32,
 }
 
-/// Steps of Open MPI are done sooner if those who wait look often, and its calls give the processor away
+/// Open MPI finishes a step sooner if waiting processes test often, and its calls yield the processor
 /// themselves.
 const OFTEN: Manner = Manner { yields: 200, first: 100, longest: 100 };
-/// Where processes outnumber processors, looking may take all the time there is.
+/// Where processes outnumber processors, tests may take all the time of the processors.
 const SELDOM: Manner = Manner { yields: 20, first: 100, longest: 1000 };
 
 impl Manner {
@@ -52,7 +53,7 @@ impl Manner {
     }
 }
 
-/// Waits before the next look, after so many `tries`.
+/// Waits before the next test of a request, after so many `tries`.
 pub fn pause(tries: u32) {
     static HERE: OnceLock<Manner> = OnceLock::new();
     let manner = HERE.get_or_init(|| if helps() { SELDOM } else { OFTEN });
@@ -75,8 +76,8 @@ thread_local! {
 /// Where launchers say how many processes of the job run on this node.
 const ON_NODE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"];
 
-/// Runs `call`, which may block. Open MPI gives way by itself where processes are many, and is slowed
-/// down by the timer.
+/// Runs `call`, which may block. In Open MPI there is no timer: it yields by itself where processes are many,
+/// and the timer would slow it down.
 pub fn in_turns<T>(call: impl FnOnce() -> T) -> T {
     let alarm = if helps() { Alarm::new() } else { None };
     let result = call();
@@ -84,7 +85,7 @@ pub fn in_turns<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether those who wait are to keep out of the way of the others.
+/// Whether a waiting process has to give its processor to other processes.
 fn helps() -> bool {
     let spins = library::get().is_some_and(|library| library.family != Family::OpenMpi);
     spins && per_processor() > 1.0
@@ -103,7 +104,7 @@ fn shared_by(processes: u32) -> f64 {
     f64::from(processes) / processors.max(1) as f64
 }
 
-/// The timer, its signal, and what that did before.
+/// The timer, its signal, and the action that the signal had before.
 struct Alarm {
     timer: libc::timer_t,
     signal: c_int,

@@ -39,14 +39,14 @@ impl Cell {
 #[derive(Debug)]
 pub struct Block {
     tasks: usize,
-    /// By kind of traffic, and what was fetched.
+    /// One row for each kind of traffic, and one for fetched traffic; null until it is needed.
     cells: [AtomicPtr<Cell>; layout::ROWS],
-    /// Calls of each collective, folded in when a communicator is freed or the job ends.
+    /// Collective calls that are not expanded into messages yet (see [`crate::record::expansion`]).
     pub collectives: Mutex<Calls>,
 }
 
 impl Block {
-    /// For the counters of a job of `tasks`; `None` if memory is out.
+    /// The counters of one thread in a job of so many tasks; `None` if memory is out.
     pub fn new(tasks: usize) -> Option<Block> {
         let block = Block {
             tasks,

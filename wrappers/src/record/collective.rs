@@ -49,7 +49,12 @@ struct Varying<'b, A: Abi> {
     op: Option<A::Op>,
 }
 
-impl<A: Abi> Varying<'_, A> {
+impl<'b, A: Abi> Varying<'b, A> {
+    /// A call without a root and a reduction operation, in elements of one byte.
+    fn new(comm: A::Comm, operation: Operation, block: &'b dyn Fn(u32) -> u64) -> Self {
+        Varying { comm, operation, root: 0, block, element: 1, op: None }
+    }
+
     /// Expands it at once; `own` gives the bytes of the caller's own block. Returns the communicator to
     /// use.
     fn record(self, mut out: Out, own: impl FnOnce(&Communicator) -> u64) -> A::Comm {
@@ -75,12 +80,13 @@ impl<A: Abi> Varying<'_, A> {
     }
 }
 
-/// Bytes of `count` elements; the type of none is not looked at.
-fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
+/// Bytes of `count` elements. Without elements MPI is not asked for the size of the datatype.
+pub fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
     if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 }
 }
 
-fn element<A: Abi>(datatype: A::Datatype) -> u64 {
+/// Bytes of one element.
+pub fn element<A: Abi>(datatype: A::Datatype) -> u64 {
     datatypes::size::<A>(thread::current(), datatype)
 }
 
@@ -103,8 +109,7 @@ pub unsafe fn gatherv<A: Abi>(
             bytes::<A>(sendcount, sendtype)
         }
     };
-    Varying::<A> { comm, operation: Operation::Gatherv, root, block: &|_| 0, element: 1, op: None }
-        .record(out, own)
+    Varying::<A> { root, ..Varying::new(comm, Operation::Gatherv, &|_| 0) }.record(out, own)
 }
 
 pub unsafe fn scatterv<A: Abi, C: Counts>(
@@ -128,15 +133,8 @@ pub unsafe fn scatterv<A: Abi, C: Counts>(
     let size = element::<A>(sendtype);
     // SAFETY: at the root there is a count for every rank.
     let block = |i| (unsafe { sendcounts.at(i) }.max(0) as u64).wrapping_mul(size);
-    Varying::<A> {
-        comm,
-        operation: Operation::Scatterv,
-        root,
-        block: &block,
-        element: size,
-        op: None,
-    }
-    .record(out, |_| 0)
+    Varying::<A> { root, element: size, ..Varying::new(comm, Operation::Scatterv, &block) }
+        .record(out, |_| 0)
 }
 
 // The parameters are arguments of the MPI call.
@@ -160,15 +158,8 @@ pub unsafe fn allgatherv<A: Abi, C: Counts>(
             bytes::<A>(sendcount, sendtype)
         }
     };
-    Varying::<A> {
-        comm,
-        operation: Operation::Allgatherv,
-        root: 0,
-        block: &block,
-        element: size,
-        op: None,
-    }
-    .record(out, own)
+    Varying::<A> { element: size, ..Varying::new(comm, Operation::Allgatherv, &block) }
+        .record(out, own)
 }
 
 pub unsafe fn reduce_scatter<A: Abi, C: Counts>(
@@ -182,15 +173,8 @@ pub unsafe fn reduce_scatter<A: Abi, C: Counts>(
     // SAFETY: there is a count for every rank of the caller's group.
     let block = |i| (unsafe { recvcounts.at(i) }.max(0) as u64).wrapping_mul(size);
     let own = |c: &Communicator| block(c.rank);
-    Varying::<A> {
-        comm,
-        operation: Operation::ReduceScatter,
-        root: 0,
-        block: &block,
-        element: size,
-        op: Some(op),
-    }
-    .record(out, own)
+    let call = Varying::<A>::new(comm, Operation::ReduceScatter, &block);
+    Varying { element: size, op: Some(op), ..call }.record(out, own)
 }
 
 // The parameters are arguments of the MPI call.
@@ -212,15 +196,8 @@ pub unsafe fn alltoallv<A: Abi, C: Counts>(
     };
     // SAFETY: there is a count for every peer.
     let block = |i| (unsafe { counts.at(i) }.max(0) as u64).wrapping_mul(size);
-    Varying::<A> {
-        comm,
-        operation: Operation::Alltoallv,
-        root: 0,
-        block: &block,
-        element: size,
-        op: None,
-    }
-    .record(out, |_| 0)
+    Varying::<A> { element: size, ..Varying::new(comm, Operation::Alltoallv, &block) }
+        .record(out, |_| 0)
 }
 
 // The parameters are arguments of the MPI call.
@@ -241,13 +218,5 @@ pub unsafe fn alltoallw<A: Abi, C: Counts, T: Types<A>>(
         let count = counts.at(i);
         bytes::<A>(count, types.at(i))
     };
-    Varying::<A> {
-        comm,
-        operation: Operation::Alltoallw,
-        root: 0,
-        block: &block,
-        element: 1,
-        op: None,
-    }
-    .record(out, |_| 0)
+    Varying::<A>::new(comm, Operation::Alltoallw, &block).record(out, |_| 0)
 }

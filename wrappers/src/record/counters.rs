@@ -23,7 +23,7 @@ struct Owned {
 
 static BLOCKS: Mutex<Vec<&'static Owned>> = Mutex::new(Vec::new());
 static TASKS: AtomicUsize = AtomicUsize::new(0);
-/// Called at the first call that would be recorded while there is no job: it may begin now.
+/// Runs when a call is to be recorded and no job has started: the upper layer may start the job then.
 pub static LATE_START: Hook<fn()> = Hook::new();
 
 /// Sets the number of tasks of the job; before it nothing can be counted.
@@ -70,7 +70,7 @@ pub fn mine() -> Option<&'static Block> {
         }
     };
     if !released_at_thread_end(owned) {
-        // Nobody would tell when this thread ends: it is not recorded.
+        // The block could not be handed back when this thread ends, so this thread is not recorded.
         owned.in_use.store(false, Ordering::Release);
         return None;
     }
@@ -83,8 +83,8 @@ pub fn mine() -> Option<&'static Block> {
     Some(block)
 }
 
-/// The calling thread's block, also where nothing new is recorded: for sums of what was counted
-/// before.
+/// The calling thread's block, also during a pause of its recording. For adding sums of calls that were
+/// counted before.
 pub fn mine_for_sums() -> Option<&'static Block> {
     let held = thread::current().held.load(Ordering::Relaxed);
     // SAFETY: blocks are leaked, so the pointer stays valid.
@@ -136,7 +136,8 @@ pub fn for_each_thread(mut visit: impl FnMut(&Thread)) {
     }
 }
 
-/// Makes the thread that owns `block` look its collective counter up again: counters are about to go.
+/// Makes the thread that owns `block` look up its collective counter again, because the counters of a
+/// communicator are about to be removed.
 pub fn forget_collective(block: &Block) {
     let blocks = BLOCKS.lock();
     let Some(owned) = blocks.iter().find(|owned| std::ptr::eq(&owned.block, block)) else { return };

@@ -11,7 +11,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// How often a sum is tried.
+/// How often a sum is repeated at most.
 const TRIES: usize = 10_000;
 
 /// Moves that have begun and ended.
@@ -37,7 +37,7 @@ impl Moves {
         Move(self)
     }
 
-    /// What `look` sees while nothing moves.
+    /// The result of `look` from a time in which no counts were moved, or its last result after [`TRIES`].
     pub fn between<T>(&self, mut look: impl FnMut() -> T) -> T {
         for _ in 0..TRIES {
             let before = self.ended.load(Ordering::SeqCst);

@@ -1,5 +1,6 @@
-//! Expands collective calls into messages. Calls were counted by the way of calling. They are expanded
-//! when their communicator is freed, or when the job ends.
+//! Expands collective calls into messages. While the program runs, calls with the same operation and
+//! arguments are counted together. They are expanded when their communicator is freed, or when the job
+//! ends.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::config;
@@ -13,7 +14,8 @@ use libc::c_int;
 use rw::matrix::Kind;
 use rw::matrix::collectives::{self, Call, InterRoot, Operation};
 
-/// What `block` counted on `communicator` and was not folded in yet, as `(task, bytes)`. Calls no MPI.
+/// The messages of the calls that `block` counted on `communicator` and that are not expanded yet, as
+/// `(task, bytes)`. Makes no MPI call.
 pub fn pending<A: Abi>(
     block: &'static Block,
     communicator: &Communicator,
@@ -28,7 +30,7 @@ pub fn pending<A: Abi>(
     }
 }
 
-/// The call that a way of calling stands for.
+/// The call that `key` describes; `None` for an operation with an unknown number.
 fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
     Some(Call {
         operation: *Operation::ALL.get(key.operation as usize)?,
@@ -107,9 +109,11 @@ pub fn sends<A: Abi>(
     }
 }
 
+/// Whether a reduction operation is commutative; true if MPI does not tell.
 pub fn commutes<A: Abi>(op: A::Op) -> bool {
     let mut flag = 1;
-    // The call that follows reports it; asked here, MPI would raise the error on the world instead.
+    // A null operation is an error, which the program's own call reports on its communicator. A question
+    // about it here would raise the error on the world.
     if op.bits() == 0 || op == A::op_null() {
         return true;
     }

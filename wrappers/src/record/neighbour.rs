@@ -2,11 +2,9 @@
 
 use crate::comm::world;
 use crate::mpi::abi::Abi;
-use crate::record::collective::Out;
+use crate::record::collective::{Out, bytes, element};
 use crate::record::communicators;
 use crate::record::counters;
-use crate::record::datatypes;
-use crate::record::thread;
 use crate::record::{Counts, Types};
 use crate::sys::panic_barrier::guarded;
 
@@ -28,17 +26,13 @@ fn each<A: Abi>(out: Out, comm: A::Comm, bytes: impl Fn(u32) -> u64) -> A::Comm 
     world::effective::<A>(comm)
 }
 
-fn element<A: Abi>(datatype: A::Datatype) -> u64 {
-    datatypes::size::<A>(thread::current(), datatype)
-}
-
 pub unsafe fn neighbor_allgather<A: Abi>(
     out: Out,
     comm: A::Comm,
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
-    let bytes = if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 };
+    let bytes = bytes::<A>(count, datatype);
     each::<A>(out, comm, |_| bytes)
 }
 
@@ -48,7 +42,7 @@ pub unsafe fn neighbor_alltoall<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
-    let bytes = if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 };
+    let bytes = bytes::<A>(count, datatype);
     each::<A>(out, comm, |_| bytes)
 }
 

@@ -1,8 +1,8 @@
 //! One-sided calls: bytes move from the origin to the target (put, accumulate) or back (get).
 //!
 //! A get moves bytes from the target to the caller: it belongs in the target's row of the matrix,
-//! which this process does not own. Such traffic is kept apart as "received from" and turned round
-//! when the rows are gathered.
+//! which this process does not own. Such traffic is kept apart as fetched traffic. It is moved to the row of
+//! the target when the rows are gathered.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
@@ -26,7 +26,7 @@ type Table = Option<HashMap<u64, Box<Window>>>;
 static WINDOWS: RwLock<Table> = RwLock::new(None);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 
-/// Makes the keyval whose delete callback tells that a window is gone.
+/// Begins to record windows. Makes the keyval whose delete callback runs when a window is freed.
 pub fn start<A: Abi>() {
     let keyval = attribute::keyval::<A::Win>(deleted::<A>, |copy, delete, keyval| {
         // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
@@ -143,7 +143,7 @@ pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, count: i64, datatype: A::Dat
     fetched::<A>(win, rank, bytes::<A>(count, datatype));
 }
 
-/// Data goes there and the old value comes back; with MPI_NO_OP nothing goes there.
+/// Data goes to the target and the old value comes back. With MPI_NO_OP nothing goes to the target.
 // The parameters are arguments of the MPI call.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn get_accumulate<A: Abi>(
@@ -167,7 +167,7 @@ pub unsafe fn fetch_and_op<A: Abi>(win: A::Win, rank: c_int, datatype: A::Dataty
     unsafe { get_accumulate::<A>(win, rank, 1, datatype, 1, datatype, op) };
 }
 
-/// Two elements go there (the value and the one to compare with), one comes back.
+/// Two elements go to the target (the value, and the one to compare with), and one comes back.
 pub unsafe fn compare_and_swap<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype) {
     sent::<A>(win, rank, bytes::<A>(2, datatype));
     fetched::<A>(win, rank, bytes::<A>(1, datatype));

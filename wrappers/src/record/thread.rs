@@ -38,7 +38,7 @@ pub fn clear(key: &AtomicU64, bits: u64) {
     let _ = key.compare_exchange(bits, GONE, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// State of one thread; all zero in a new thread, which means: nothing cached.
+/// State of one thread. It is all zero in a new thread, which means that nothing is cached.
 ///
 /// Fields are atomics because another thread may clear a cache when a communicator or datatype is
 /// freed; all accesses are relaxed, that is plain loads and stores.
@@ -86,8 +86,9 @@ pub struct Thread {
 const _: () = assert!(size_of::<Thread>() <= SIZE);
 
 impl Thread {
-    /// Back to no communicator; for the thread itself, see [`clear`]. A program may pass a handle of zero bits, which then matches: it has no
-    /// ranks, and is passed on as it is.
+    /// Empties the cache of the communicator. Only the thread itself may call this; other threads use
+    /// [`clear`]. The key becomes 0. If the program passes a handle of zero bits, it matches this key: the
+    /// cached size is 0, so nothing is counted, and the handle is passed on as it is.
     pub fn forget_communicator(&self) {
         self.comm.store(0, Ordering::Relaxed);
         self.size.store(0, Ordering::Relaxed);

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// A function, or a few in a struct, that an upper layer registers once. Until then the lower layer
-/// goes on without.
+/// A function, or a struct of functions, that an upper layer registers once. Until then the lower layer
+/// calls nothing.
 #[derive(Debug)]
 pub struct Hook<F>(OnceLock<F>);
 
@@ -13,7 +13,7 @@ impl<F: Copy> Hook<F> {
         Hook(OnceLock::new())
     }
 
-    /// Registers; later ones are not taken.
+    /// Registers a function. If one is registered already, that one stays.
     pub fn set(&self, function: F) {
         let _ = self.0.set(function);
     }

@@ -1,12 +1,12 @@
-//! Trouble made on purpose, for tests of what happens then: `RANKWEAVE_INJECT`.
+//! Failures made on purpose, for tests of what follows from them: `RANKWEAVE_INJECT`.
 //!
-//! The value is a list of words. A word is the name of a trouble, which happens in the process of rank 0,
-//! or `leader-` and that name: then it happens in the other processes that search or place. All that such
-//! a trouble can cause is that no permutation is found, which must leave the job as the launcher started
-//! it. A value that was left in a job script costs a permutation and not the job.
+//! The value is a list of words. The name of a trouble makes it happen in rank 0. The name with `leader-`
+//! in front makes it happen in the other processes that search or place. Such a trouble can only cause
+//! that no permutation is found. The ranks then stay as the launcher started them, so a value that was
+//! left in a job script does no other harm.
 //!
-//! The word `unasked` is no trouble: rank 0 forgets where the processes said they are and asks again, as
-//! in jobs of thousands of processes, where nobody says so without being asked.
+//! The word `unasked` is not a trouble. Rank 0 then forgets the places that the processes sent and asks for
+//! them again. This is what happens in jobs of thousands of processes, which send no places unasked.
 
 use std::sync::OnceLock;
 
@@ -50,7 +50,7 @@ fn list() -> Option<&'static str> {
     LIST.get_or_init(|| std::env::var("RANKWEAVE_INJECT").ok()).as_deref()
 }
 
-/// The trouble this process is to have when it searches.
+/// The trouble that the variable asks for in the process with this rank, if any.
 pub fn trouble(rank: usize) -> Option<Trouble> {
     Trouble::of(list()?, rank == 0)
 }

@@ -1,6 +1,6 @@
-//! Memory: how much of it this process may still take.
+//! The memory that this process may still allocate.
 
-/// Bytes of memory that are free for use on this node, as /proc/meminfo says; much if it does not.
+/// Bytes of available memory on this node by /proc/meminfo; `u64::MAX` if it cannot be read.
 pub fn available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
@@ -8,14 +8,14 @@ pub fn available() -> u64 {
         .map_or(u64::MAX, |kib| kib.saturating_mul(1024))
 }
 
-/// Whether this process can take `bytes` more: half of what its node and its control group have free
-/// is enough, and its own limit (RLIMIT_AS) allows it.
+/// Whether this process can allocate `bytes` more. They may be at most half of the memory that is available
+/// on its node and in its control group, and its own limit (RLIMIT_AS) has to allow them.
 pub fn has_room(bytes: u64) -> bool {
     let free = available().min(group_available());
     bytes <= free / 2 && can_map(bytes)
 }
 
-/// What is free in the memory control group of this process, as far as it is limited (version 2).
+/// Bytes that the memory control groups (version 2) of this process leave free; `u64::MAX` without a limit.
 fn group_available() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
@@ -41,7 +41,7 @@ fn group_available() -> u64 {
     of_process().unwrap_or(u64::MAX)
 }
 
-/// Whether so much address space can be had: taken and given back at once.
+/// Whether so many bytes of address space can be mapped. They are unmapped at once.
 fn can_map(bytes: u64) -> bool {
     let Ok(length) = usize::try_from(bytes) else { return false };
     if length == 0 {

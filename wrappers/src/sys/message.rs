@@ -1,4 +1,4 @@
-//! What the library says: single lines on stderr, from one process of the job, never on stdout.
+//! Messages of the library: single lines on stderr, never on stdout.
 
 use crate::sys::signal::without_signal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub fn line(text: &str) {
     });
 }
 
-/// Prints one line on stderr, the first time only: for trouble that every process may meet.
+/// Prints one line on stderr, once in each process, whatever the text of later calls is.
 pub fn once(text: &str) {
     if !SAID.swap(true, Ordering::Relaxed) {
         line(text);

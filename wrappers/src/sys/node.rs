@@ -4,21 +4,21 @@ use crate::sys::hwloc;
 use rw::base::hash::Fnv1a;
 use rw::topology::Machine;
 
-/// A number for these bytes.
+/// The hash of these bytes.
 pub fn hash_of(bytes: impl Iterator<Item = u8>) -> u64 {
     let mut hash = Fnv1a::default();
     bytes.for_each(|byte| hash.bytes(&[byte]));
     hash.value()
 }
 
-/// A number that the processes of a node have in common, and no others.
+/// A number that is the same in all processes of a node, and differs between nodes.
 pub fn identity() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let name = host_name();
     hash_of(boot.into_iter().chain(*b"/").chain(name.bytes()))
 }
 
-/// This node's topology: hwloc's if its library is there, else what /sys says, else one level.
+/// This node's topology: from hwloc if its library is installed, else from /sys, else with a single level.
 pub fn machine() -> Machine {
     hwloc::export_xml()
         .and_then(|xml| Machine::from_hwloc_xml(&xml).ok())

@@ -17,7 +17,7 @@ impl StepTimer {
         StepTimer { started: now, last: now, steps: Vec::new() }
     }
 
-    /// The time since the last step went into this one.
+    /// Ends a step: it took the time since the step before, or since the start.
     pub fn step(&mut self, name: &'static str) {
         let now = Instant::now();
         self.steps.push((name, now - self.last));

@@ -1,4 +1,4 @@
-//! Work in a thread of its own, within a time limit: whatever goes wrong costs the job that time at most.
+//! Work in a thread of its own, within a time limit. A failure of the work costs the job at most that time.
 //!
 //! The thread makes no MPI call and sees no signal. The caller sleeps meanwhile. If the work panics, ends
 //! without an answer or takes too long, the caller goes on without it. A thread that takes too long is
@@ -37,7 +37,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Does `work` in at most `patience`.
+/// Does `work` in a thread and waits for it at most `patience`. Without a thread the caller does it itself,
+/// without a limit.
 pub fn run<T, F>(patience: Duration, work: F) -> Result<T, Failure>
 where
     T: Send + 'static,
@@ -49,7 +50,7 @@ where
     let in_thread = work.clone();
     let started = beside(move || {
         let result = once(&in_thread);
-        // Nobody may be waiting any more.
+        // The caller may have stopped waiting. Then the result is dropped.
         let _ = answer.send(result);
     });
     if !started {
@@ -62,7 +63,7 @@ where
     }
 }
 
-/// Does the work that is there, once.
+/// Does the work, unless it has been taken already.
 fn once<T, F: FnOnce() -> Option<T>>(work: &Mutex<Option<F>>) -> Result<T, Failure> {
     let Some(work) = work.lock().take() else { return Err(Failure::NoAnswer) };
     match catch_unwind(AssertUnwindSafe(work)) {
@@ -103,8 +104,8 @@ pub fn thread<T: Send + 'static>(
 /// Where the last panic was.
 static PLACE: Mutex<String> = Mutex::new(String::new());
 
-/// What a panic says goes into the one line about it instead of several lines of its own. The standard
-/// library in this shared object is nobody else's.
+/// Keeps the place of a panic for the one line about it, and prints nothing else. The panic hook belongs to
+/// the copy of the standard library in this shared object, which the program does not use.
 fn quiet_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
