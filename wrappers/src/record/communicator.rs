@@ -177,8 +177,8 @@ impl Communicator {
         }
     }
 
-    /// Finds out who stands behind the ranks that `visit_ranks` names, those that a collective call
-    /// sends to, and writes it into the spill file.
+    /// Finds the tasks of the ranks that `visit_ranks` names and writes them into the spill file. These
+    /// are the ranks to which a collective call sends.
     pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
         let table =
             if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };

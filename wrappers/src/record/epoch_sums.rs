@@ -5,7 +5,7 @@
 //! these messages twice or not at all.
 //!
 //! A thread that moves counts announces it before and after. A thread that sums repeats the sum if counts
-//! were moved meanwhile. Nobody waits for a lock, and the threads that count are not affected.
+//! were moved meanwhile. No thread waits for a lock, and the threads that count are not affected.
 //!
 //! Limit: after [`TRIES`] attempts the last sum is taken as it is.
 

@@ -74,15 +74,28 @@ pub unsafe fn send_slow<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
+    message::<A>(comm, dest, count, datatype, |task, bytes| {
+        counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
+        Some(())
+    })
+}
+
+/// Gives the task and the bytes of a message to `take`, unless `dest` is no rank of the communicator.
+fn message<A: Abi>(
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+    take: impl FnOnce(u32, u64) -> Option<()>,
+) -> A::Comm {
     guarded(|| {
         communicators::with::<A, ()>(comm, |thread, communicator| {
-            if dest >= 0 && (dest as u32) < communicator.size() {
-                let task = communicator.task::<A>(dest as u32);
-                let size = datatypes::size::<A>(thread, datatype);
-                let bytes = (count.max(0) as u64).wrapping_mul(size);
-                counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
+            if dest < 0 || dest as u32 >= communicator.size() {
+                return Some(());
             }
-            Some(())
+            let task = communicator.task::<A>(dest as u32);
+            let size = datatypes::size::<A>(thread, datatype);
+            take(task, (count.max(0) as u64).wrapping_mul(size))
         })
     });
     world::effective::<A>(comm)

@@ -36,15 +36,8 @@ pub unsafe fn neighbor_allgather<A: Abi>(
     each::<A>(out, comm, |_| bytes)
 }
 
-pub unsafe fn neighbor_alltoall<A: Abi>(
-    out: Out,
-    comm: A::Comm,
-    count: i64,
-    datatype: A::Datatype,
-) -> A::Comm {
-    let bytes = bytes::<A>(count, datatype);
-    each::<A>(out, comm, |_| bytes)
-}
+// Both send a block of the same size to every neighbour.
+pub use self::neighbor_allgather as neighbor_alltoall;
 
 pub unsafe fn neighbor_alltoallv<A: Abi, C: Counts>(
     out: Out,

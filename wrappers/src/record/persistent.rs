@@ -1,15 +1,12 @@
 //! Persistent requests: what each start of them sends.
 //!
-//! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. Whom a
-//! request sends how much is worked out once, when the request is made, and counted at each start.
+//! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. The
+//! receivers and the bytes are worked out once, when the request is made, and counted at each start.
 //! Requests are few, and starts are rare compared with sends, so that one lock and one hash lookup at
 //! each start are acceptable.
 
-use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
-use crate::record::communicators;
-use crate::record::counters;
-use crate::record::datatypes;
+use crate::record::{counters, message};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use parking_lot::Mutex;
@@ -44,18 +41,10 @@ pub unsafe fn send<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
-    guarded(|| {
-        communicators::with::<A, ()>(comm, |thread, communicator| {
-            if dest >= 0 && (dest as u32) < communicator.size() {
-                let task = communicator.task::<A>(dest as u32);
-                let size = datatypes::size::<A>(thread, datatype);
-                let bytes = (count.max(0) as u64).wrapping_mul(size);
-                plan.sends.push(PlannedSend { kind: Kind::PointToPoint, task, bytes, messages: 1 });
-            }
-            Some(())
-        })
-    });
-    world::effective::<A>(comm)
+    message::<A>(comm, dest, count, datatype, |task, bytes| {
+        plan.sends.push(PlannedSend { kind: Kind::PointToPoint, task, bytes, messages: 1 });
+        Some(())
+    })
 }
 
 /// Keeps the plan of a request that was just made.

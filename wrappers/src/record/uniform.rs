@@ -172,7 +172,7 @@ fn remember<A: Abi>(
     let calls = match known {
         Some(calls) => calls,
         None => {
-            // Should the process not come to its end, the file has to say who is sent to.
+            // If the process ends early, the file has to name the receivers.
             communicator.reveal::<A>(|visit| {
                 sends::<A>(communicator, call, call.root as c_int, None, &mut |r, _, _| visit(r));
             });

@@ -186,7 +186,7 @@ fn open(path: &CString, flags: libc::c_int) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened and owned by nobody else.
+    // SAFETY: just opened, and nothing else owns the descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 

@@ -120,7 +120,7 @@ pub fn allocate(
     (head.length, head.count) = (length as u64, count as u64);
     fill(address + HEAD);
     let bytes = head.to_bytes();
-    // SAFETY: the head of a region that nobody else knows yet. The state, which makes it valid,
+    // SAFETY: the head of a region whose address no other thread has yet. The state, which makes it valid,
     // comes last.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr().add(4), (address + 4) as *mut u8, HEAD - 4);
@@ -129,7 +129,7 @@ pub fn allocate(
     Some(Region { address, length })
 }
 
-/// Gives a region back, which nobody uses any more.
+/// Gives a region back that is no longer in use.
 pub fn release(region: Region) {
     // SAFETY: the state of a region.
     let state = unsafe { &*(region.address as *const AtomicU32) };
@@ -173,7 +173,7 @@ pub fn start(asked: Option<&Path>, about: &About) -> Result<(), String> {
 
 fn write_header(address: usize, about: &[u8]) {
     let bytes = layout::header(about);
-    // SAFETY: the first extent has room for it, and nobody else knows the address yet. The magic,
+    // SAFETY: the first extent has room for it, and no other thread has the address yet. The magic,
     // which makes it valid, comes last.
     unsafe {
         std::ptr::copy_nonoverlapping(

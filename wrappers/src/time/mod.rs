@@ -234,7 +234,7 @@ pub fn stop() -> Option<TimeInMpi> {
     Some(TimeInMpi { seconds, calls: calls(), whole: seen.is_whole() })
 }
 
-/// A window for tests of those who time calls.
+/// A window for tests of the code that times calls.
 #[cfg(test)]
 pub mod testing {
     use super::{ALWAYS, COUNTERS, Ordering, WINDOW};
