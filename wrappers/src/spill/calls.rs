@@ -1,11 +1,12 @@
-//! Calls of collectives by the way of calling, in regions of the spill memory.
+//! Counters of collective calls in regions of the spill memory: one for each operation with its arguments.
 
 use crate::spill::{self, Region};
 use rw::store::spill::layout::{CALLS, ENTRY, Entry, Head, tag};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifies one way of calling a collective: expanded into sends when the matrix is built.
+/// Identifies the collective calls that are counted together. They are expanded into messages later, when
+/// their communicator is freed or the job ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CollectiveKey {
     /// Number of the communicator (see [`crate::record::communicator::Communicator::number`]).
@@ -18,7 +19,7 @@ pub struct CollectiveKey {
     pub nonblocking: bool,
 }
 
-/// Ways of calling kept per thread; further ones are expanded at every call.
+/// Keys that each thread keeps at most. Calls with further keys are expanded at once.
 const MOST_KEYS: usize = 4096;
 /// Entries that are added at a time: a region of 1 KiB.
 const AT_ONCE: usize = 15;
@@ -46,8 +47,8 @@ impl Calls {
         self.entries.get(&key.communicator)?.get(key).map(|&entry| counter(entry))
     }
 
-    /// The counter of a key, made if needed; `entry` is what stands for the key in the file. `None`
-    /// if there are too many keys or memory is out.
+    /// The counter of a key, made if needed; `entry` describes the key in the file. `None` if there are too
+    /// many keys or memory is out.
     pub fn get_or_add(&mut self, key: CollectiveKey, entry: &Entry) -> Option<&'static AtomicU64> {
         if let Some(known) = self.get(&key) {
             return Some(known);

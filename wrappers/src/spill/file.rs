@@ -18,10 +18,12 @@
 use crate::sys::signal::without_signal;
 use rw::store::spill::layout;
 use std::ffi::CString;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// A file is at most this part of the free space.
 const PART_OF_FREE: u64 = 1024;
@@ -50,7 +52,7 @@ const REMOTE: &[u32] = &[
 /// A spill file of this process.
 #[derive(Debug)]
 pub struct SpillFile {
-    path: CString,
+    path: PathBuf,
     device: u64,
     inode: u64,
     length: usize,
@@ -70,17 +72,17 @@ impl SpillFile {
     pub fn create(directory: &Path, name: &str, length: usize) -> io::Result<(SpillFile, Extent)> {
         let length = length.next_multiple_of(page());
         check_directory(directory, length)?;
-        let path = CString::new(directory.join(name).as_os_str().as_bytes())?;
-        let flags =
-            libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let descriptor = open(&path, flags)?;
+        let path = directory.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let descriptor = options.custom_flags(libc::O_NOFOLLOW).open(&path)?;
         let made = lock(&descriptor).and_then(|()| {
-            let status = status(&descriptor)?;
+            let status = descriptor.metadata()?;
             let extent = reserve_and_map(&descriptor, 0, length)?;
             let file = SpillFile {
                 path: path.clone(),
-                device: status.st_dev,
-                inode: status.st_ino,
+                device: status.dev(),
+                inode: status.ino(),
                 length: extent.length,
                 // SAFETY: no preconditions.
                 pid: unsafe { libc::getpid() },
@@ -88,18 +90,18 @@ impl SpillFile {
             Ok((file, extent))
         });
         if made.is_err() {
-            // SAFETY: a C string; the file was made above.
-            unsafe { libc::unlink(path.as_ptr()) };
+            let _ = std::fs::remove_file(&path);
         }
         made
     }
 
     /// Adds `length` zero bytes, rounded up to pages.
     pub fn grow(&mut self, length: usize) -> io::Result<Extent> {
-        let descriptor =
-            open(&self.path, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)?;
-        let status = status(&descriptor)?;
-        if !self.is_ours() || (status.st_dev, status.st_ino) != (self.device, self.inode) {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let descriptor = options.open(&self.path)?;
+        let status = descriptor.metadata()?;
+        if !self.is_ours() || (status.dev(), status.ino()) != (self.device, self.inode) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let length = length.checked_next_multiple_of(page()).ok_or(io::ErrorKind::InvalidInput)?;
@@ -120,22 +122,18 @@ impl SpillFile {
         unsafe { libc::getpid() == self.pid }
     }
 
-    /// Removes the file, unless it is another one by now.
+    /// Removes the file, unless another file has its name by now.
     pub fn remove(&self) {
-        // SAFETY: a C string and a struct that is filled before it is read.
-        unsafe {
-            let mut status: libc::stat = std::mem::zeroed();
-            if self.is_ours()
-                && libc::lstat(self.path.as_ptr(), &raw mut status) == 0
-                && (status.st_dev, status.st_ino) == (self.device, self.inode)
-            {
-                libc::unlink(self.path.as_ptr());
-            }
+        if self.is_ours()
+            && let Ok(status) = self.path.symlink_metadata()
+            && (status.dev(), status.ino()) == (self.device, self.inode)
+        {
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Bytes of a page, and of what the layout needs.
+/// Bytes of a page, or the alignment of the layout if that is more.
 pub fn page() -> usize {
     crate::sys::elf::page().max(layout::ALIGN)
 }
@@ -161,7 +159,7 @@ fn check_directory(directory: &Path, length: usize) -> io::Result<()> {
 fn check_space(status: &libc::statfs, length: usize, more: usize) -> io::Result<()> {
     let free = status.f_bavail.saturating_mul(status.f_bsize as u64);
     let wanted = (length as u64).saturating_add(more as u64);
-    // What the file has of the space counts as free, as at the start.
+    // The space that the file takes counts as free, because it was free at the start.
     let all = free.saturating_add(length as u64);
     if wanted > all / PART_OF_FREE {
         return Err(io::Error::other("it has too little space"));
@@ -169,7 +167,7 @@ fn check_space(status: &libc::statfs, length: usize, more: usize) -> io::Result<
     Ok(())
 }
 
-fn file_system(descriptor: &OwnedFd) -> io::Result<libc::statfs> {
+fn file_system(descriptor: &File) -> io::Result<libc::statfs> {
     // SAFETY: an open descriptor and a struct that is filled before it is read.
     unsafe {
         let mut status: libc::statfs = std::mem::zeroed();
@@ -180,33 +178,12 @@ fn file_system(descriptor: &OwnedFd) -> io::Result<libc::statfs> {
     }
 }
 
-fn open(path: &CString, flags: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: a C string; the mode is only used for a new file.
-    let descriptor = unsafe { libc::open(path.as_ptr(), flags, 0o600 as libc::c_uint) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: just opened, and nothing else owns the descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-fn status(descriptor: &OwnedFd) -> io::Result<libc::stat> {
-    // SAFETY: an open descriptor and a struct that is filled before it is read.
-    unsafe {
-        let mut status: libc::stat = std::mem::zeroed();
-        match libc::fstat(descriptor.as_raw_fd(), &raw mut status) {
-            0 => Ok(status),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
 /// Takes the lock by which others see that this process lives.
-fn lock(descriptor: &OwnedFd) -> io::Result<()> {
+fn lock(descriptor: &File) -> io::Result<()> {
     let mut tries = 0;
     // SAFETY: an open descriptor.
     while unsafe { libc::flock(descriptor.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-        // Somebody looks at the file in this very moment.
+        // Another process holds the lock for a moment to see whether this process lives.
         tries += 1;
         if tries == 10 {
             return Err(io::Error::last_os_error());
@@ -218,7 +195,7 @@ fn lock(descriptor: &OwnedFd) -> io::Result<()> {
 }
 
 /// Reserves bytes of the file, unless a limit forbids it.
-fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()> {
+fn reserve(descriptor: &File, offset: usize, length: usize) -> io::Result<()> {
     let too_large = || io::Error::from_raw_os_error(libc::EFBIG);
     let end = offset.checked_add(length).ok_or_else(too_large)?;
     // SAFETY: a struct that is filled before it is read.
@@ -229,16 +206,16 @@ fn reserve(descriptor: &OwnedFd, offset: usize, length: usize) -> io::Result<()>
         }
     }
     let (from, bytes) = (offset as libc::off_t, length as libc::off_t);
-    // The signal of a limit on the size of files, which may come all the same.
+    // The kernel may send the signal of that limit in spite of the check above.
     without_signal(libc::SIGXFSZ, || {
         // SAFETY: an open descriptor. Not posix_fallocate, which writes blocks where the file system
-        // cannot reserve them, and then is no promise where writing takes new ones.
+        // cannot reserve them. A later store could then still need new blocks.
         let result = unsafe { libc::fallocate(descriptor.as_raw_fd(), 0, from, bytes) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     })
 }
 
-fn reserve_and_map(descriptor: &OwnedFd, from: usize, length: usize) -> io::Result<Extent> {
+fn reserve_and_map(descriptor: &File, from: usize, length: usize) -> io::Result<Extent> {
     reserve(descriptor, from, length)?;
     let offset = from as libc::off_t;
     let populate = if length <= POPULATE { libc::MAP_POPULATE } else { 0 };

@@ -18,7 +18,7 @@ use rw::store::spill::{About, candidates};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Least that is mapped at a time.
+/// Bytes that are mapped at a time, at least.
 const CHUNK: usize = 16 << 10;
 
 /// Address of the header of the spill file; 0 = there is none.
@@ -53,7 +53,7 @@ impl Arena {
         if length > self.left {
             let extent = self.extent(length.max(CHUNK))?;
             if extent.length - length <= self.left {
-                // Fills an extent nearly alone: the rest of the other one is worth more.
+                // More is left of the extent in use than would be left of the new one: that stays in use.
                 return Some(extent.address);
             }
             (self.next, self.left) = (extent.address, extent.length);
@@ -214,15 +214,15 @@ fn count(offset: usize) {
     }
 }
 
-/// Says in the file that the calls of a communicator are being moved into a row (0 = not any more).
+/// Writes into the file that the calls of this communicator are being moved into a row; 0 when that is over.
 pub fn folding(number: u64) {
     if let Some(word) = header_word(word::FOLDING) {
         word.store(number, Ordering::Release);
     }
 }
 
-/// The process ends by exit or return from main: writes that down. Calls nothing that a program in
-/// the middle of anything could mind. `false` where there is no file.
+/// Writes into the file that the process ends by exit or a return from main; `false` if there is no file.
+/// Takes no lock and allocates nothing, because the program may end at any point.
 pub fn ending() -> bool {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a struct to fill.
@@ -241,7 +241,7 @@ pub fn directory() -> Option<std::path::PathBuf> {
     Some(Path::new(arena.file.as_ref()?.path()).parent()?.to_path_buf())
 }
 
-/// Removes the file: the matrix is in the store. What is mapped stays mapped.
+/// Removes the file, because the matrix is in the store. The mapping stays.
 pub fn finish() {
     let file = ARENA.lock().file.take();
     HEADER.store(0, Ordering::Release);
@@ -250,7 +250,7 @@ pub fn finish() {
     }
 }
 
-/// What is said when there is no spill file though one was asked for.
+/// Tells the user that there is no spill file although one was asked for.
 pub fn complain(problem: &str) {
     message::once(&format!(
         "no spill file can be kept ({problem}); a program that does not reach MPI_Finalize leaves no \

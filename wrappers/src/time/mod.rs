@@ -1,16 +1,16 @@
-//! Time in MPI: how long the process was in calls that move data or wait for others.
+//! Time in MPI: how long the process was in calls that move data or wait for other processes.
 //!
 //! With the setting `all`, every such call is timed from the start of the job to its end. With `sampled`,
 //! the same happens in a program that calls seldom ([`windows`]). In a program that calls often, calls are
-//! timed only while a window is open. A thread beside the program opens and closes windows
-//! ([`sampler`]); between windows an entry point is one jump, as if nothing were timed. The times of all
-//! threads are added up.
+//! timed only while a window is open. A thread of the library opens and closes windows ([`sampler`]).
+//! Between windows an entry point is one jump, as if nothing were timed. The times of all threads are added
+//! up.
 //!
 //! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
 //! without a lock, so that a process may be forked at any moment; the child has no such thread.
 //!
 //! Limits: the time does not contain calls that are under way when timing begins, file operations, and
-//! functions that do not wait for anybody (MPI_Comm_rank, MPI_Pack).
+//! functions that do not wait for other processes (MPI_Comm_rank, MPI_Pack).
 
 mod sampler;
 mod windows;
@@ -28,15 +28,15 @@ pub struct TimeInMpi {
     seconds: f64,
     /// Calls that were timed.
     calls: u64,
-    /// Nearly all calls were.
+    /// Whether nearly all calls of the process were timed.
     whole: bool,
 }
 
 impl TimeInMpi {
-    /// Calls below which an estimate says nothing.
+    /// An estimate from fewer timed calls is not used.
     const ENOUGH: u64 = 30;
 
-    /// Whether it can be worked with.
+    /// Whether the figure enters the result of the job.
     fn is_good(&self) -> bool {
         (self.whole || self.calls >= Self::ENOUGH) && self.seconds.is_finite()
     }
@@ -53,7 +53,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// One process more.
+    /// Adds a process; `None` if it has no figure.
     pub fn add(&mut self, measured: Option<TimeInMpi>) {
         self.processes += 1;
         if let Some(measured) = measured.filter(TimeInMpi::is_good) {
@@ -80,13 +80,13 @@ static WINDOW: AtomicU32 = AtomicU32::new(0);
 /// Every call is timed, from the start to the end.
 static ALWAYS: AtomicBool = AtomicBool::new(false);
 
-/// What calls write to.
+/// The counters of timed calls, which all threads write.
 #[repr(align(64))]
 struct Counters {
     /// Calls that began in this window, and how many of them may be timed.
     begun: AtomicU64,
     allowed: AtomicU64,
-    /// What the time in the open window counts for, as planned: bits of an `f32`.
+    /// The planned weight of times in the open window: bits of an `f32`.
     planned: AtomicU32,
     /// Nanoseconds of calls that began and ended in the open window.
     open: AtomicU64,
@@ -116,11 +116,11 @@ pub struct Call {
     pub started: u64,
     /// The window that it began in.
     window: u32,
-    /// What its time counts for, unless that became known better.
+    /// The planned weight of its time. The weight of the closed window is used instead, if it is known.
     weight: f32,
 }
 
-/// Nanoseconds of the clock that the system counts time with.
+/// Nanoseconds of the monotonic clock.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a structure to write to.
@@ -161,13 +161,13 @@ fn weighted(nanoseconds: u64, weight: f64) -> u64 {
     (nanoseconds as f64 * weight) as u64
 }
 
-/// What the time of a closed window counts for, if that is remembered still.
+/// The weight of a closed window, if it is one of the newest.
 fn weight_of(window: u32) -> Option<f32> {
     let word = WEIGHTS[window as usize % WEIGHTS.len()].load(Ordering::Acquire);
     (word >> 32 == u64::from(window)).then(|| f32::from_bits(word as u32))
 }
 
-/// A window is over with this weight; the next one, if it follows at once.
+/// Closes a window with this weight. `next` is the window that follows at once, or 0.
 fn close(window: u32, weight: f64, next: u32) {
     let word = u64::from(window) << 32 | u64::from((weight as f32).to_bits());
     WEIGHTS[window as usize % WEIGHTS.len()].store(word, Ordering::Release);
@@ -176,7 +176,7 @@ fn close(window: u32, weight: f64, next: u32) {
     COUNTERS.closed.fetch_add(weighted(nanoseconds, weight), Ordering::Relaxed);
 }
 
-/// What has the entry points time calls.
+/// Functions that switch the timing of entry points on and off.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots {
     /// Points the slots of timed calls to code that calls [`begin`] and [`end`].
@@ -189,15 +189,11 @@ pub struct Slots {
 pub static SLOTS: Hook<Slots> = Hook::new();
 
 fn point_to_thunks() {
-    if let Some(slots) = SLOTS.get() {
-        (slots.to_thunks)();
-    }
+    SLOTS.get().inspect(|slots| (slots.to_thunks)());
 }
 
 fn point_back() {
-    if let Some(slots) = SLOTS.get() {
-        (slots.back)();
-    }
+    SLOTS.get().inspect(|slots| (slots.back)());
 }
 
 /// Whether calls are timed just now.
@@ -205,7 +201,7 @@ pub fn is_open() -> bool {
     WINDOW.load(Ordering::Acquire) != 0
 }
 
-/// Begins to measure; a process that was measured before is not again.
+/// Begins to measure. With `sampled`, a process that was measured before is not measured again.
 pub fn start(times: Times) {
     match times {
         Times::Off => {}
@@ -219,7 +215,7 @@ pub fn start(times: Times) {
     }
 }
 
-/// Ends it and gives the result; `None` if there is none.
+/// Ends the measurement and gives its result; `None` if there is none.
 pub fn stop() -> Option<TimeInMpi> {
     let calls = || COUNTERS.calls.load(Ordering::Relaxed);
     if ALWAYS.swap(false, Ordering::AcqRel) {

@@ -1,9 +1,9 @@
-//! Whether all calls are timed or some of them, with the setting `sampled`.
+//! Decides, with the setting `sampled`, whether all calls are timed or only some of them.
 //!
 //! At first all calls are timed, and no thread runs beside the program. Calls are allowed in batches. The
 //! thread that makes the last call of a batch looks at the clock: if the program calls so seldom that
-//! timing all of it costs less than [`SHARE`] of its time, the next batch is allowed. Most programs never
-//! get further.
+//! timing all calls costs less than [`SHARE`] of its time, the next batch is allowed. In most programs all
+//! calls are timed to the end.
 //!
 //! The first batch that is used up too fast ends this. A thread is started beside the program, which
 //! opens and closes windows ([`sampler`](super::sampler)) from then on and sleeps between them. When the
@@ -26,16 +26,16 @@ const SHARE: f64 = 0.0005;
 /// What timing a call takes beside the clock, in seconds, where little of it is in the caches: 40 ns
 /// if all is.
 const THUNK: f64 = 300e-9;
-/// Stack of the thread: it calls nothing but what is here.
+/// Bytes of the stack of the thread, which runs only the code of this folder.
 const STACK: usize = 128 << 10;
-/// First and smallest batch of calls, and the seconds that the largest is worth.
+/// The calls of the first and of the smallest batch, and the seconds for which the largest one is meant.
 const BATCH: (u64, u64, f64) = (4096, 64, 2.0);
 /// After so many cycles without a call the thread looks whether the program is still there.
 const QUIET: u32 = 10;
 
-/// How calls are being watched.
+/// State of the measurement.
 struct Watch {
-    /// The process it belongs to: a child of it is another one.
+    /// The process that began it, to tell it from a forked child.
     process: u32,
     started: u64,
     /// Calls per second that may be timed.
@@ -47,9 +47,9 @@ struct Watch {
 }
 
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
-/// There is a thread.
+/// Whether the thread was started.
 static THREAD: AtomicBool = AtomicBool::new(false);
-/// Changes with everything that wakes the thread.
+/// A word that changes to wake the thread.
 static NEWS: AtomicU32 = AtomicU32::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 /// When the calls of the window reached what was allowed; 0: they did not.
@@ -61,7 +61,7 @@ pub fn start() {
     if watch.is_some() || STOP.load(Ordering::Acquire) {
         return;
     }
-    // What one process spends, those that share its processor wait for.
+    // Processes that share a processor wait for each other, so the cost counts for all of them.
     let cost = (2.0 * cost_of_clock() + THUNK) * backoff::per_processor().max(1.0);
     let allowance = SHARE / cost;
     let started = now();
@@ -91,7 +91,7 @@ pub fn stop() -> Option<(Seen, f64)> {
         return Some((seen, elapsed()));
     }
     if WINDOW.load(Ordering::Acquire) == 0 {
-        // There should have been a thread.
+        // The thread could not be started.
         return None;
     }
     let mut seen = Seen::default();
@@ -118,7 +118,7 @@ pub fn enough(number: u64, allowed: u64) -> bool {
 
 /// The next batch, or the end of timing all calls.
 fn next_batch(number: u64) -> bool {
-    // Somebody else may be at it, or was when the program was forked.
+    // Another thread may hold the lock, or held it when the program was forked.
     let Some(mut held) = WATCH.try_lock() else { return false };
     let Some(watch) = held.as_mut() else { return false };
     if number < COUNTERS.allowed.load(Ordering::Acquire) {
@@ -151,7 +151,7 @@ fn next_batch(number: u64) -> bool {
     false
 }
 
-/// Opens a window, and has the slots of what was called since then take part.
+/// Opens a window and points the slots of timed calls to the code that times them.
 fn open(window: u32, calls: u64, weight: f64) {
     COUNTERS.begun.store(0, Ordering::Relaxed);
     COUNTERS.allowed.store(calls, Ordering::Relaxed);
