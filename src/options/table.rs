@@ -289,7 +289,7 @@ pub static TABLE: &[Opt] = &[
         value: "WHEN",
         default: "auto",
         choices: &["auto", "off"],
-        help: "Whether MPI_Cart_create and the like give new ranks when the program asks with reorder=1",
+        help: "Whether constructors of topologies may give new ranks (reorder=1)",
         long: "With off, only the ranks of MPI_COMM_WORLD may change. For programs that pass reorder=1 and \
                rely on nothing happening: they use a rank of one communicator in another.",
         apply: |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),

@@ -220,7 +220,7 @@ impl Store {
 
     /// The record for a launch of `tasks` tasks that does `kind` of run: the one that the user chose, else
     /// the newest of its kind unless that is much poorer than the richest, else the one in use, else
-    /// the richest of all. `None` if there is none with the rows of all tasks.
+    /// the richest of all. `None` if there is none with the rows of all tasks, or if no record is in use.
     ///
     /// Errors: those of [`Store::load`].
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
@@ -235,6 +235,8 @@ impl Store {
         kind: u32,
         in_use: Option<Record>,
     ) -> Option<Fitting> {
+        // Without it the user has removed the record, and this launch begins anew.
+        let in_use = in_use?;
         let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
         let runs = self.runs(key);
         let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| usable(record));
@@ -243,7 +245,7 @@ impl Store {
         {
             return Some(Fitting { record, fit: Fit::Chosen });
         }
-        let in_use = in_use.filter(usable);
+        let in_use = Some(in_use).filter(usable);
         let standing = in_use.as_ref().map(Standing::of);
         let whole = |run: &&Run| run.standing.completeness >= Completeness::Interrupted;
         let alike = || runs.iter().filter(whole).filter(|run| run.standing.kind == kind);

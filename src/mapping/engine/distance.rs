@@ -14,6 +14,12 @@ const TABLE_LIMIT_GRID: usize = 1024;
 /// Distance between two places given by index.
 pub(crate) trait Distance {
     fn between(&self, a: u32, b: u32) -> i64;
+
+    /// The distances from one place, for loops over others: what depends on that place only is found once.
+    #[inline(always)]
+    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+        move |b| self.between(a, b)
+    }
 }
 
 /// Tree distances by path codes, indexed by place.
@@ -38,6 +44,12 @@ impl Distance for TreeDistance {
     fn between(&self, a: u32, b: u32) -> i64 {
         let zeros = (self.codes[a as usize] ^ self.codes[b as usize]).leading_zeros();
         self.distance_of[zeros as usize]
+    }
+
+    #[inline(always)]
+    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+        let code = self.codes[a as usize];
+        move |b| self.distance_of[(code ^ self.codes[b as usize]).leading_zeros() as usize]
     }
 }
 
@@ -72,6 +84,12 @@ impl Distance for DistanceTable {
     #[inline(always)]
     fn between(&self, a: u32, b: u32) -> i64 {
         i64::from(self.table[a as usize * self.places + b as usize])
+    }
+
+    #[inline(always)]
+    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+        let row = &self.table[a as usize * self.places..][..self.places];
+        move |b| i64::from(row[b as usize])
     }
 }
 

@@ -24,20 +24,14 @@ impl Placement {
     /// Change of cost if task `u` moves to place `q`, and the task there, if any, moves to the place of `u`.
     #[inline(always)]
     pub(crate) fn delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
-        let p = self.place_of[u];
-        let v = self.task_at[q as usize];
-        let mut delta = 0;
-        for (t, w) in graph.arcs(u) {
-            let at = self.place_of[t];
-            if t as u32 != v {
-                delta += w * (d.between(q, at) - d.between(p, at));
-            }
-        }
+        let (p, v) = (self.place_of[u], self.task_at[q as usize]);
+        let mut delta = self.half_delta(graph, d, u, q);
         if v != EMPTY {
+            let (from_p, from_q) = (d.from_place(p), d.from_place(q));
             for (t, w) in graph.arcs(v as usize) {
-                let at = self.place_of[t];
                 if t != u {
-                    delta += w * (d.between(p, at) - d.between(q, at));
+                    let at = self.place_of[t];
+                    delta += w * (from_p(at) - from_q(at));
                 }
             }
         }
@@ -47,13 +41,13 @@ impl Placement {
     /// The part of [`Self::delta`] from the edges of task `u`.
     #[inline(always)]
     pub(crate) fn half_delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
-        let p = self.place_of[u];
-        let v = self.task_at[q as usize];
+        let (p, v) = (self.place_of[u], self.task_at[q as usize]);
+        let (from_p, from_q) = (d.from_place(p), d.from_place(q));
         let mut delta = 0;
         for (t, w) in graph.arcs(u) {
             if t as u32 != v {
                 let at = self.place_of[t];
-                delta += w * (d.between(q, at) - d.between(p, at));
+                delta += w * (from_q(at) - from_p(at));
             }
         }
         delta
