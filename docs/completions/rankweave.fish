@@ -70,7 +70,7 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether MPI_Cart_create and the like give new ranks when the program asks with reorder=1' -r -f -a "auto\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
@@ -268,7 +268,7 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether MPI_Cart_create and the like give new ranks when the program asks with reorder=1' -r -f -a "auto\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
 1\t''
