@@ -34,7 +34,7 @@ static const struct {
     {"unweighted, unweighted without edges", {UNWEIGHTED, UNWEIGHTED}, {1, 0}},
 };
 
-enum { MIXTURES = sizeof mixtures / sizeof *mixtures, MOST = 16 };
+enum { MIXTURES = sizeof mixtures / sizeof *mixtures, MOST = 16, LINE = 512 };
 
 static int *weights_of(Form form, int *numbers)
 {
@@ -47,12 +47,21 @@ static int by_value(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static void tell(const char *what, int mixture, int reorder, MPI_Comm graph)
+/* Task 0 prints the lines of all tasks: launchers mix those that several tasks print at once. */
+static void print_all(const char *line)
+{
+    char *all = calloc((size_t)world_size, LINE);
+    OK(MPI_Gather(line, LINE, MPI_CHAR, all, LINE, MPI_CHAR, 0, MPI_COMM_WORLD));
+    for (int task = 0; world_rank == 0 && task < world_size; task++)
+        printf("%s\n", all + (size_t)task * LINE);
+    free(all);
+}
+
+static void tell(char *line, const char *what, int mixture, int reorder, MPI_Comm graph)
 {
     int rank, in = -1, out = -1, weighted = -1, sources[MOST], ends[MOST];
     int in_weights[MOST] = {0}, out_weights[MOST] = {0};
-    char line[512];
-    int length = snprintf(line, sizeof line, "%s %s%s: ", what, mixtures[mixture].name,
+    int length = snprintf(line, LINE, "%s %s%s: ", what, mixtures[mixture].name,
                           reorder ? ", reorder" : "");
     OK(MPI_Comm_rank(graph, &rank));
     OK(MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted));
@@ -61,14 +70,13 @@ static void tell(const char *what, int mixture, int reorder, MPI_Comm graph)
                                     weighted ? out_weights : MPI_UNWEIGHTED));
         qsort(sources, (size_t)in, sizeof *sources, by_value);
         qsort(ends, (size_t)out, sizeof *ends, by_value);
-        length += snprintf(line + length, sizeof line - (size_t)length, "rank %d weighted %d from", rank,
+        length += snprintf(line + length, LINE - (size_t)length, "rank %d weighted %d from", rank,
                            weighted);
         for (int i = 0; i < in; i++)
-            length += snprintf(line + length, sizeof line - (size_t)length, " %d", sources[i]);
-        length += snprintf(line + length, sizeof line - (size_t)length, " to");
+            length += snprintf(line + length, LINE - (size_t)length, " %d", sources[i]);
+        length += snprintf(line + length, LINE - (size_t)length, " to");
         for (int i = 0; i < out; i++)
-            length += snprintf(line + length, sizeof line - (size_t)length, " %d", ends[i]);
-        printf("%s\n", line);
+            length += snprintf(line + length, LINE - (size_t)length, " %d", ends[i]);
     }
 }
 
@@ -78,6 +86,7 @@ static void make(int mixture, int reorder, int adjacent)
     const int kind = world_rank % 2, gives = mixtures[mixture].edges[kind];
     const Form form = mixtures[mixture].form[kind];
     const char *what = adjacent ? "adjacent" : "create";
+    char line[LINE] = "";
     int code;
     if (adjacent) {
         /* Ring among the processes that give edges: even ones, or all. */
@@ -96,11 +105,12 @@ static void make(int mixture, int reorder, int adjacent)
                                      weights_of(form, numbers), MPI_INFO_NULL, reorder, &graph);
     }
     if (code == MPI_SUCCESS && graph != MPI_COMM_NULL) {
-        tell(what, mixture, reorder, graph);
+        tell(line, what, mixture, reorder, graph);
         MPI_Comm_free(&graph);
-    } else if (world_rank == 0) {
-        printf("%s %s%s: refused\n", what, mixtures[mixture].name, reorder ? ", reorder" : "");
+    } else {
+        snprintf(line, LINE, "%s %s%s: refused", what, mixtures[mixture].name, reorder ? ", reorder" : "");
     }
+    print_all(line);
 }
 
 int main(int argc, char **argv)
