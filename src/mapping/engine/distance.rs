@@ -15,9 +15,10 @@ const TABLE_LIMIT_GRID: usize = 1024;
 pub(crate) trait Distance {
     fn between(&self, a: u32, b: u32) -> i64;
 
-    /// The distances from one place, for loops over others: what depends on that place only is found once.
+    /// The distances between one place and others, for loops: what depends on that place only is found
+    /// once.
     #[inline(always)]
-    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+    fn distances_of(&self, a: u32) -> impl Fn(u32) -> i64 {
         move |b| self.between(a, b)
     }
 }
@@ -47,7 +48,7 @@ impl Distance for TreeDistance {
     }
 
     #[inline(always)]
-    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+    fn distances_of(&self, a: u32) -> impl Fn(u32) -> i64 {
         let code = self.codes[a as usize];
         move |b| self.distance_of[(code ^ self.codes[b as usize]).leading_zeros() as usize]
     }
@@ -87,7 +88,7 @@ impl Distance for DistanceTable {
     }
 
     #[inline(always)]
-    fn from_place(&self, a: u32) -> impl Fn(u32) -> i64 {
+    fn distances_of(&self, a: u32) -> impl Fn(u32) -> i64 {
         let row = &self.table[a as usize * self.places..][..self.places];
         move |b| i64::from(row[b as usize])
     }

@@ -27,7 +27,7 @@ impl Placement {
         let (p, v) = (self.place_of[u], self.task_at[q as usize]);
         let mut delta = self.half_delta(graph, d, u, q);
         if v != EMPTY {
-            let (from_p, from_q) = (d.from_place(p), d.from_place(q));
+            let (from_p, from_q) = (d.distances_of(p), d.distances_of(q));
             for (t, w) in graph.arcs(v as usize) {
                 if t != u {
                     let at = self.place_of[t];
@@ -42,7 +42,7 @@ impl Placement {
     #[inline(always)]
     pub(crate) fn half_delta<D: Distance>(&self, graph: &Csr, d: &D, u: usize, q: u32) -> i64 {
         let (p, v) = (self.place_of[u], self.task_at[q as usize]);
-        let (from_p, from_q) = (d.from_place(p), d.from_place(q));
+        let (from_p, from_q) = (d.distances_of(p), d.distances_of(q));
         let mut delta = 0;
         for (t, w) in graph.arcs(u) {
             if t as u32 != v {
