@@ -216,10 +216,11 @@ def run(tool, results, stack, work, full):
     # The orders are removed together with their record.
     launch(searchers=1)
     before = os.listdir(orders) if os.path.isdir(orders) else []
-    key = next((name[:-4] for name in os.listdir(store) if name.startswith("ring")), "")
+    key = next((name[:-4] for name in os.listdir(store)
+                if name.startswith("ring") and name.endswith(".rkw")), "")
     try:
         tool.ask("rm", "--store", store, key)
-        left = [name for name in os.listdir(orders) if name.startswith("ring")]
+        left = [name for folder in (orders, store) for name in os.listdir(folder) if name.startswith("ring")]
         problems = [] if before and not left else [f"orders before {before}, after {left}"]
     except (ValueError, OSError) as error:
         problems = [str(error)]
