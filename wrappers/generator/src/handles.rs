@@ -103,7 +103,11 @@ impl Row<'_> {
                 let value = match value.strip_prefix('&') {
                     // Needed at every call, so the library keeps its address.
                     Some("ompi_mpi_comm_world") => "library::open_mpi_world()".to_string(),
-                    Some(symbol) => format!("library::symbol(c\"{symbol}\")"),
+                    Some(symbol) => {
+                        format!(
+                            "{{ static SYMBOL: Symbol = Symbol::new(c\"{symbol}\"); SYMBOL.address() }}"
+                        )
+                    }
                     None => number(value)?.to_string(),
                 };
                 let handle = handle()?;
@@ -145,7 +149,7 @@ impl Row<'_> {
 /// The declaration of the function that converts a handle.
 fn conversion(value: &str) -> String {
     let name = value.trim_end_matches('?');
-    format!("static FUNCTION: Conversion = Conversion::new(c\"{name}\");")
+    format!("static FUNCTION: Symbol = Symbol::new(c\"{name}\");")
 }
 
 /// A number, decimal or hexadecimal, as it is.
@@ -175,7 +179,7 @@ mod tests {
             "const ROOT: c_int = -3;",
             "fn nothing() -> usize { -1_isize as usize }",
             "fn nothing() -> usize { pointer(c\"NOTHING\") }",
-            "fn world() -> PointerHandle { PointerHandle(library::symbol(c\"world\")) }",
+            "static SYMBOL: Symbol = Symbol::new(c\"world\"); SYMBOL.address()",
             "fn world() -> IntHandle { IntHandle(0x44) }",
             "fn comm(number: c_int) -> IntHandle { IntHandle(number) }",
             "unwrap_or(number as usize)",

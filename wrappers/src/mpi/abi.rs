@@ -60,32 +60,44 @@ pub enum TopologyKind {
     DistGraph,
 }
 
-/// A function of the MPI library that converts between the handles of C and of Fortran, looked up once.
-struct Conversion {
+/// A symbol of the MPI library, looked up once: a predefined object, or a function that converts between the
+/// handles of C and of Fortran.
+struct Symbol {
     name: &'static CStr,
     address: AtomicUsize,
 }
 
-impl Conversion {
-    const fn new(name: &'static CStr) -> Conversion {
-        Conversion { name, address: AtomicUsize::new(0) }
+impl Symbol {
+    const fn new(name: &'static CStr) -> Symbol {
+        Symbol { name, address: AtomicUsize::new(0) }
     }
 
-    /// Where the function is; `None` if the MPI library lacks it.
-    fn address(&self) -> Option<usize> {
-        let mut address = self.address.load(Ordering::Relaxed);
-        if address == 0 {
-            address = library::symbol(self.name);
-            self.address.store(address, Ordering::Relaxed);
+    /// Where it is; 0 if the MPI library lacks it.
+    #[inline(always)]
+    fn address(&self) -> usize {
+        match self.address.load(Ordering::Relaxed) {
+            0 => self.look_up(),
+            known => known,
         }
-        (address != 0).then_some(address)
+    }
+
+    #[cold]
+    fn look_up(&self) -> usize {
+        let address = library::symbol(self.name);
+        self.address.store(address, Ordering::Relaxed);
+        address
+    }
+
+    /// The function of this name; `None` if the MPI library lacks it.
+    fn function(&self) -> Option<usize> {
+        Some(self.address()).filter(|&address| address != 0)
     }
 
     /// The handle in C, a pointer, of a number in Fortran.
     fn to_c(&self, number: c_int) -> Option<usize> {
         // SAFETY: the functions that the table names for this direction take an MPI_Fint or int and
         // return a handle, which is a pointer in the ABIs that have such a function.
-        self.address().map(|address| unsafe {
+        self.function().map(|address| unsafe {
             let function: unsafe extern "C" fn(c_int) -> usize = std::mem::transmute(address);
             function(number)
         })
@@ -95,7 +107,7 @@ impl Conversion {
     fn to_fortran(&self, handle: usize) -> Option<c_int> {
         // SAFETY: the functions that the table names for this direction take a handle, which is a
         // pointer in the ABIs that have such a function, and return an MPI_Fint or int.
-        self.address().map(|address| unsafe {
+        self.function().map(|address| unsafe {
             let function: unsafe extern "C" fn(usize) -> c_int = std::mem::transmute(address);
             function(handle)
         })
