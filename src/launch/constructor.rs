@@ -73,15 +73,15 @@ impl RankRequest<'_> {
         Signature::new().word(self.vertices as u64).words(words).value()
     }
 
-    /// The record in the store of a directory whose traffic can weigh the edges; `None` if there is none
-    /// or no weights are needed.
-    pub fn stored(&self, directory: &str, key: &str) -> Option<Record> {
+    /// The record in the store of a directory whose traffic can weigh the edges, for a launch that does this
+    /// `kind` of run; `None` if there is none or no weights are needed.
+    pub fn stored(&self, directory: &str, key: &str, kind: u32) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
         if !helps || directory.is_empty() || key.is_empty() {
             return None;
         }
-        let record = Store::open(directory).load(key).ok()??;
-        (record.matrix.tasks() == self.processes && record.has_all_tasks()).then_some(record)
+        let fitting = Store::open(directory).fitting(key, self.processes, kind).ok()??;
+        Some(fitting.record)
     }
 
     /// The answer: with the places of the processes, what is stored about the program
@@ -371,8 +371,8 @@ mod tests {
         let record = Record { constructed, ..Record::of_matrix("a", matrix) };
         Store::open(directory.path()).save(&record).unwrap();
         let store = directory.path().to_string_lossy();
-        let record = request.stored(&store, "a");
-        assert!(request.stored(&store, "b").is_none() && request.stored("", "a").is_none());
+        let record = request.stored(&store, "a", 0);
+        assert!(request.stored(&store, "b", 0).is_none() && request.stored("", "a", 0).is_none());
         let (stored, then) = request.stored_traffic(record.clone(), question);
         assert!(!covers(&stored, &ring(false)), "by task it is not that of the ring");
         let mut found = request.by_vertex(&stored, &then.unwrap().task_of_vertex);

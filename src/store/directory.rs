@@ -260,6 +260,7 @@ impl Store {
 
     /// The record of a key, `None` if there is none.
     pub fn load(&self, key: &str) -> Result<Option<Record>> {
+        self.apply_failures(key);
         let path = self.path_of(key);
         match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -326,6 +327,7 @@ impl Store {
     fn find_key(&self, text: &str) -> Result<PathBuf> {
         let exact = self.path_of(text);
         if exact.exists() {
+            self.apply_failures(text);
             return Ok(exact);
         }
         if let Some((key, name)) = text.rsplit_once('@')

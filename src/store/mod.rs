@@ -15,6 +15,7 @@
 //! one takes its name, and a file of a newer version is not changed.
 
 mod directory;
+mod failed_run;
 mod history;
 mod identity;
 mod kept_orders;
@@ -30,6 +31,7 @@ mod standing;
 mod verdict;
 
 pub use directory::{Entry, Store};
+pub use failed_run::StoredRun;
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};

@@ -1,9 +1,9 @@
 //! The records of a key that are not in use: those of other kinds of run, and of runs that sent less.
 //!
 //! A program runs in several kinds: with other arguments or another MPI library. One record of a key is in
-//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the richest record of a whole run and the
-//! newest record. The name of each file says how it stands to others, so that no file has to be read to
-//! find the right one:
+//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the richest record, the newest one, and the
+//! newest one of a whole run before it, to which a failed run gives way. The name of each file says how
+//! it stands to others, so that no file has to be read to find the right one:
 //!
 //! ```text
 //! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal
@@ -55,15 +55,30 @@ impl Run {
     /// The name by which the user selects it among those of its kind.
     pub fn name(&self, all: &[Run]) -> String {
         let kind = self.standing.kind;
-        let richest = richest(all.iter().filter(|run| run.standing.kind == kind));
-        let is_richest = richest.is_some_and(|run| run.path == self.path);
-        format!("{kind:08x}{}", if is_richest { "" } else { ".newest" })
+        let alike = || all.iter().filter(|run| run.standing.kind == kind);
+        let is = |other: Option<&Run>| other.is_some_and(|other| other.path == self.path);
+        let which = match () {
+            () if is(richest(alike())) => "",
+            () if is(newest(alike())) => ".newest",
+            () => ".before",
+        };
+        format!("{kind:08x}{which}")
     }
 }
 
 /// The richest of some runs.
 fn richest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
     runs.max_by(|a, b| (a.standing.richness(), &a.path).cmp(&(b.standing.richness(), &b.path)))
+}
+
+/// The newest whole run of those that are older than the newest of all.
+fn newest_before<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
+    let last = newest(runs.clone())?;
+    newest(
+        runs.filter(|run| {
+            run.path != last.path && run.standing.completeness == Completeness::Whole
+        }),
+    )
 }
 
 /// The newest of some runs.
@@ -117,12 +132,12 @@ impl Store {
         let (new, old) = (Standing::of(record), Standing::of(&before));
         let bytes = encode_with(record, &joined(&before.history, &record.history))?;
         // Its own file first: should another launch take the place in use now, nothing is lost.
-        let own = self.keep_run(&record.key, &new, &bytes)?;
+        let own = self.keep_run(&record.key, &new, &bytes, wait)?;
         let replaces = new.replaces(&old);
-        if replaces && (new.kind != old.kind || old.bytes > new.bytes) {
+        if replaces {
             self.keep_before(&before, &old)?;
         }
-        if replaces && !self.write(&path, &bytes, wait, stays)? {
+        if replaces && !self.put_in_use(&own, &path, &bytes, stays)? {
             return Ok(None);
         }
         self.trim_runs(&record.key);
@@ -151,10 +166,35 @@ impl Store {
         placed.map_err(failed)
     }
 
-    /// Keeps the record in use among the runs of its key.
+    /// Puts the record in the file of a run in use as well, without writing it twice where the file
+    /// system has links; `false` if the record in place `stays`.
+    fn put_in_use(
+        &self,
+        run: &Path,
+        path: &Path,
+        bytes: &[u8],
+        stays: &dyn Fn() -> bool,
+    ) -> Result<bool> {
+        let temporary = temporary(path);
+        if fs::hard_link(run, &temporary).is_err() {
+            return self.write(path, bytes, false, stays);
+        }
+        let placed = !stays() && fs::rename(&temporary, path).is_ok();
+        // A rename between two names of one file changes nothing and leaves both.
+        let _ = fs::remove_file(&temporary);
+        match placed || stays() {
+            true => Ok(placed),
+            false => self.write(path, bytes, false, stays),
+        }
+    }
+
+    /// Keeps the record in use among the runs of its key, unless it is there.
     fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
+        if self.runs(&before.key).iter().any(|run| run.standing == *standing) {
+            return Ok(());
+        }
         let bytes = encode_with(before, &before.history)?;
-        self.keep_run(&before.key, standing, &bytes).map(|_| ())
+        self.keep_run(&before.key, standing, &bytes, false).map(|_| ())
     }
 
     /// Keeps the record in use among the runs of its key, if a record that the user puts into its place is of
@@ -169,7 +209,7 @@ impl Store {
     }
 
     /// The folder of the runs of a key.
-    fn runs_folder(&self, key: &str) -> PathBuf {
+    pub(super) fn runs_folder(&self, key: &str) -> PathBuf {
         self.directory().join(file_name(key)).with_extension(FOLDER)
     }
 
@@ -184,17 +224,24 @@ impl Store {
     }
 
     /// Keeps the bytes of a record among the runs of its key.
-    pub(super) fn keep_run(&self, key: &str, standing: &Standing, bytes: &[u8]) -> Result<PathBuf> {
+    pub(super) fn keep_run(
+        &self,
+        key: &str,
+        standing: &Standing,
+        bytes: &[u8],
+        wait: bool,
+    ) -> Result<PathBuf> {
         let folder = self.runs_folder(key);
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))?;
         let path = folder.join(file_of(standing, bytes));
-        self.write(&path, bytes, false, &|| false)?;
+        self.write(&path, bytes, wait, &|| false)?;
         Ok(path)
     }
 
-    /// Removes runs that are neither the richest nor the newest of their kind, and the oldest kinds beyond
-    /// [`MOST_KINDS`]. The richest run of all stays, and so does the one that the user chose.
+    /// Removes runs that are neither the richest, nor the newest, nor the newest whole one before it of their
+    /// kind, and the oldest kinds beyond [`MOST_KINDS`]. The richest run of all stays, and so does the one
+    /// that the user chose.
     pub(super) fn trim_runs(&self, key: &str) {
         let runs = self.runs(key);
         let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
@@ -209,7 +256,9 @@ impl Store {
         for run in &runs {
             let kind = run.standing.kind;
             let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
-            let stays = is(richest(of_kind(kind))) || is(newest(of_kind(kind)));
+            let stays = is(richest(of_kind(kind)))
+                || is(newest(of_kind(kind)))
+                || is(newest_before(of_kind(kind)));
             let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
             if !(is(best) || is(chosen.as_ref()) || stays && is_recent) {
                 // A file that another launch has removed is gone all the same.
@@ -312,4 +361,4 @@ impl Store {
 
 #[cfg(test)]
 #[path = "runs_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -8,7 +8,12 @@ use proptest::prelude::*;
 const TASKS: usize = 4;
 
 /// A record of a run with an argument, of `bytes` in all.
-fn run(argument: &str, bytes: u64, completeness: Completeness, at: u64) -> Record {
+pub(in crate::store) fn run(
+    argument: &str,
+    bytes: u64,
+    completeness: Completeness,
+    at: u64,
+) -> Record {
     let entries: Vec<_> = (0..TASKS as u32)
         .map(|t| (t, (t + 1) % TASKS as u32, Traffic { bytes: bytes / 4, messages: 1 }))
         .filter(|entry| entry.2.bytes > 0)
@@ -29,14 +34,14 @@ fn kind(argument: &str) -> u32 {
     Standing::of(&run(argument, 0, Completeness::Whole, 0)).kind
 }
 
-fn store() -> (tempfile::TempDir, Store) {
+pub(in crate::store) fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path().join("store"));
     (dir, store)
 }
 
 /// The bytes of the record that a launch with this argument would use, and why.
-fn used(store: &Store, argument: &str) -> Option<(u64, Fit)> {
+pub(in crate::store) fn used(store: &Store, argument: &str) -> Option<(u64, Fit)> {
     let found = store.fitting("app-n4", TASKS, kind(argument)).unwrap()?;
     Some((found.record.matrix.total_bytes(), found.fit))
 }

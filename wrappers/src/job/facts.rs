@@ -16,6 +16,8 @@ pub struct ConstructorFacts {
     /// Directory of the store, and the key of this program there; empty if there is none.
     pub store: String,
     pub key: String,
+    /// Hash of the arguments and the MPI library, see [`rw::store::work_of`].
+    pub work: u32,
 }
 
 static FACTS: OnceLock<ConstructorFacts> = OnceLock::new();

@@ -12,6 +12,7 @@ use crate::comm::private::PrivateComm;
 use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructed::CONSTRUCTED;
+use crate::job::failure;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
 use crate::job::locate::{Step, locate};
@@ -108,9 +109,11 @@ pub fn finish<A: Abi>() -> Option<()> {
     }
     let mine = stop_counting::<A>(&job, in_mpi);
     let gathered = gather(&private, &job, &mine);
+    let description = job.instructions.job.clone();
     // The counters of all stay on disk until rank 0 has them.
     if store(&private, job, gathered, wall) {
         spill::finish();
+        failure::watch(&description);
     }
     let_go(private);
     Some(())

@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod constructed;
 pub mod facts;
+pub mod failure;
 pub mod finish;
 pub mod flush;
 pub mod hooks;

@@ -37,7 +37,7 @@ use crate::time;
 use libc::c_int;
 use rw::launch::{Action, Instructions, LaunchRecorder, Processes};
 use rw::options::{Mode, Settings};
-use rw::store::Placement;
+use rw::store::{Placement, work_of};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -339,6 +339,7 @@ fn allow_new_ranks<A: Abi>(job: &PrivateComm<A>, instructions: &Instructions) {
         size: job.size,
         store: instructions.job.store.clone(),
         key: instructions.job.key.clone(),
+        work: work_of(&instructions.job.command, &instructions.job.mpi),
     };
     facts::set(facts, instructions.requested);
 }

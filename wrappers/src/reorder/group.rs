@@ -211,7 +211,7 @@ impl<A: Abi> PrivateGroup<A> {
                     vertices,
                     grid: grid.clone(),
                 };
-                let stored = request.stored(&group.facts.store, &group.facts.key);
+                let stored = request.stored(&group.facts.store, &group.facts.key, group.facts.work);
                 let before = CONSTRUCTED.lock().answer(request.question());
                 let answer = request.answer(settings, places.as_ref(), stored, before);
                 let RankAnswer { permutation, reason } = answer.unwrap_or_else(|error| {

@@ -1,0 +1,236 @@
+//! What becomes of a stored record if its program fails afterwards: between MPI_Finalize, where the record
+//! is stored, and the end of the process, where its exit code is known.
+//!
+//! A Python program that ends with a traceback is the common case: the traceback comes first, then the
+//! interpreter finalises MPI, then it exits with code 1. Its matrix may lack most of the work. So the record
+//! becomes an interrupted one, a whole record of before is in use again, and the time of the launch is
+//! not compared with that of others.
+//!
+//! Each process that ends so leaves a mark, the file `KEY.runs/failed-LAUNCH-CODE`. The first one changes
+//! the record. A launcher that kills all processes as soon as one has failed may end it in between; then
+//! the mark is still there, and the next reader of the record does the rest.
+
+use super::record_format::encode_with;
+use super::standing::{Completeness, Standing};
+use super::{Record, Run, Store, Unfinished};
+use crate::base::error::{Error, Result};
+use std::fs;
+use std::path::Path;
+
+/// A record that a launch has stored, for what happens to the launch afterwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRun {
+    store: Store,
+    key: String,
+    /// The random number of the launch.
+    launch: u64,
+}
+
+/// What the names of marks begin with.
+const MARK: &str = "failed-";
+
+impl StoredRun {
+    /// The record of the launch with this random number, in the store of a directory.
+    pub fn new(directory: impl AsRef<Path>, key: &str, launch: u64) -> StoredRun {
+        StoredRun { store: Store::open(directory.as_ref()), key: key.into(), launch }
+    }
+
+    /// Notes that a process of the launch ended with an exit code that means failure. Any number of
+    /// processes may do so.
+    ///
+    /// Errors: I/O errors. The record is then still there, as one of a whole run.
+    pub fn mark_failed(&self, code: i32) -> Result<()> {
+        let folder = self.store.runs_folder(&self.key);
+        let mark = folder.join(format!("{MARK}{:x}-{code}", self.launch));
+        let failed = |e: &std::io::Error| Error::io("cannot mark the record as failed", &mark, e);
+        match fs::create_dir(&folder) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(&e)),
+            _ => {}
+        }
+        match fs::File::create_new(&mark) {
+            // Another process of the launch was faster.
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+            made => made.map_err(|e| failed(&e))?,
+        };
+        self.store.apply_failures(&self.key);
+        Ok(())
+    }
+
+    /// Changes the record of the launch, if it is still there.
+    fn apply(&self, code: i32) -> Result<()> {
+        let (store, key) = (&self.store, self.key.as_str());
+        let in_use = super::read_file(&store.path_of(key)).ok().filter(|record| self.is(record));
+        let is_in_use = in_use.is_some();
+        let mut beside = store.runs(key);
+        let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| self.is(record));
+        beside.retain(|run| read(run).is_some());
+        // Another launch may have removed it: it was not worth keeping.
+        let found = in_use.or_else(|| beside.first().and_then(read));
+        let Some(mut record) = found else { return Ok(()) };
+        record.history.retain(|past| past.id != self.launch);
+        record.unfinished.get_or_insert_with(|| Unfinished {
+            how: format!("the program ended with exit code {code}"),
+            ..Unfinished::default()
+        });
+        let standing = Standing::of(&record);
+        let bytes = encode_with(&record, &record.history)?;
+        match is_in_use.then(|| self.successor(standing.kind, record.matrix.tasks())).flatten() {
+            Some(mut successor) => {
+                store.keep_run(key, &standing, &bytes, false)?;
+                successor.history = record.history;
+                let bytes = encode_with(&successor, &successor.history)?;
+                store.write(&store.path_of(key), &bytes, false, &|| false)?;
+            }
+            None if is_in_use => {
+                store.write(&store.path_of(key), &bytes, false, &|| false)?;
+            }
+            None => {
+                store.keep_run(key, &standing, &bytes, false)?;
+            }
+        }
+        for run in beside {
+            // A file that another launch has removed is gone all the same.
+            let _ = fs::remove_file(&run.path);
+        }
+        store.trim_runs(key);
+        Ok(())
+    }
+
+    /// Whether a record is that of this launch.
+    fn is(&self, record: &Record) -> bool {
+        let mut launches = record.history.iter();
+        launches.any(|past| past.id == self.launch && past.ended_at == record.recorded_at)
+    }
+
+    /// The record of a whole run that was in use before, or would be in use without the failed one: the
+    /// newest of this kind, else the richest of all.
+    fn successor(&self, kind: u32, tasks: usize) -> Option<Record> {
+        let mut runs = self.store.runs(&self.key);
+        runs.retain(|run| run.standing.completeness == Completeness::Whole);
+        runs.sort_by_key(|run| {
+            let is_like = run.standing.kind == kind;
+            let newest = if is_like { run.standing.recorded_at } else { 0 };
+            std::cmp::Reverse((is_like, newest, run.standing.richness()))
+        });
+        let mut read = runs.iter().filter_map(|run| super::read_file(&run.path).ok());
+        read.find(|record| record.matrix.tasks() == tasks && !self.is(record))
+    }
+}
+
+impl Store {
+    /// Changes the records of launches that failed after they had been stored, as their marks say.
+    pub(super) fn apply_failures(&self, key: &str) {
+        let folder = self.runs_folder(key);
+        let Ok(files) = fs::read_dir(&folder) else { return };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let mark = name.to_str().and_then(|name| name.strip_prefix(MARK)?.split_once('-'));
+            let Some((launch, code)) = mark else { continue };
+            let (launch, code) = (u64::from_str_radix(launch, 16), code.parse());
+            if let (Ok(launch), Ok(code)) = (launch, code)
+                && StoredRun::new(self.directory(), key, launch).apply(code).is_err()
+            {
+                // The next reader tries again.
+                continue;
+            }
+            let _ = fs::remove_file(file.path());
+        }
+        // It stays if it holds anything.
+        let _ = fs::remove_dir(&folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::runs::tests::{run, store, used};
+    use crate::store::{Fit, Past};
+
+    const KEY: &str = "app-n4";
+
+    fn whole(argument: &str, bytes: u64, at: u64) -> Record {
+        let mut record = run(argument, bytes, Completeness::Whole, at);
+        record.history = vec![Past { id: at, ended_at: at, wall_seconds: 1.0, ..Past::default() }];
+        record
+    }
+
+    fn stored(store: &Store, record: &Record) -> StoredRun {
+        store.save_soon(record).unwrap();
+        StoredRun::new(store.directory(), KEY, record.recorded_at)
+    }
+
+    fn launches(store: &Store) -> Vec<u64> {
+        store.load(KEY).unwrap().unwrap().history.iter().map(|past| past.id).collect()
+    }
+
+    #[test]
+    fn the_whole_record_of_before_is_in_use_again() {
+        let (_dir, store) = store();
+        stored(&store, &whole("in", 4000, 1));
+        // As rich as the one before: it took its place.
+        let failed = stored(&store, &whole("in", 4004, 2));
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 2);
+        failed.mark_failed(1).unwrap();
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 1);
+        assert_eq!(used(&store, "in"), Some((4000, Fit::SameKind)));
+        assert_eq!(launches(&store), [1], "its time is not compared");
+        let kept = store.runs(KEY).into_iter().find(|run| run.standing.bytes == 4004).unwrap();
+        assert_eq!(kept.standing.completeness, Completeness::Interrupted);
+        let folder = store.runs_folder(KEY);
+        let marks = || {
+            fs::read_dir(&folder)
+                .unwrap()
+                .flatten()
+                .filter(|file| file.file_name().to_string_lossy().starts_with(MARK))
+        };
+        assert_eq!(marks().count(), 0);
+        // Once more changes nothing.
+        failed.mark_failed(1).unwrap();
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 1);
+    }
+
+    #[test]
+    fn a_program_that_always_fails_keeps_its_record() {
+        let (_dir, store) = store();
+        for at in 1..4 {
+            stored(&store, &whole("in", 4000 + at * 4, at)).mark_failed(3).unwrap();
+            let record = store.load(KEY).unwrap().unwrap();
+            assert_eq!(record.recorded_at, at);
+            assert_eq!(record.unfinished.unwrap().how, "the program ended with exit code 3");
+            assert_eq!(used(&store, "in"), Some((4000 + at * 4, Fit::SameKind)));
+        }
+        stored(&store, &whole("in", 4000, 9));
+        assert_eq!(used(&store, "in"), Some((4000, Fit::SameKind)));
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 9);
+    }
+
+    #[test]
+    fn a_failed_run_that_is_not_in_use_is_marked_among_the_runs() {
+        let (_dir, store) = store();
+        stored(&store, &whole("in", 4000, 1));
+        stored(&store, &whole("other", 40, 2)).mark_failed(1).unwrap();
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 1);
+        let runs = store.runs(KEY);
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        assert_eq!(runs[0].standing.completeness, Completeness::Interrupted);
+        // The user removed everything meanwhile.
+        let last = stored(&store, &whole("third", 40, 3));
+        store.remove(KEY).unwrap();
+        last.mark_failed(1).unwrap();
+        assert!(store.load(KEY).unwrap().is_none() && store.runs(KEY).is_empty());
+    }
+
+    #[test]
+    fn a_mark_whose_process_was_killed_is_applied_by_the_next_reader() {
+        let (_dir, store) = store();
+        stored(&store, &whole("in", 4000, 1));
+        stored(&store, &whole("in", 4004, 2));
+        let folder = store.runs_folder(KEY);
+        fs::write(folder.join(format!("{MARK}2-1")), b"").unwrap();
+        fs::write(folder.join(format!("{MARK}77-1")), b"").unwrap();
+        fs::write(folder.join(format!("{MARK}x-y")), b"").unwrap();
+        assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 1);
+        let left = store.runs(KEY).len();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), left, "the marks are gone");
+    }
+}

@@ -1,0 +1,27 @@
+//! A program that fails after MPI_Finalize: its record, which is stored by then, is marked as that of a
+//! failed run.
+
+use crate::sys::exit_code;
+use crate::sys::message;
+use crate::sys::signal::without_signal;
+use libc::c_int;
+use rw::store::StoredRun;
+use rw::store::spill::JobDescription;
+use std::sync::OnceLock;
+
+/// The record of this launch in the store.
+static STORED: OnceLock<StoredRun> = OnceLock::new();
+
+/// The record of a job is in the store. Called in every process, since any of them may fail.
+pub fn watch(job: &JobDescription) {
+    if !job.store.is_empty() && STORED.set(StoredRun::new(&job.store, &job.key, job.id)).is_ok() {
+        exit_code::on_failure(mark_failed);
+    }
+}
+
+fn mark_failed(code: c_int) {
+    let Some(stored) = STORED.get() else { return };
+    if let Err(error) = without_signal(libc::SIGXFSZ, || stored.mark_failed(code)) {
+        message::line(&format!("{error}; the record of this launch counts as that of a whole run"));
+    }
+}
