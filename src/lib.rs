@@ -1,7 +1,7 @@
 //! rankweave: communication matrices of MPI programs and topology-aware placement of their ranks.
 //!
 //! The folders follow the way of the data, which is also the order to read them in:
-//! [`matrix`] (who talks to whom) → [`topology`] (how far apart the places are) → [`mapping`]
+//! [`matrix`] (how much each task sends to each other task) → [`topology`] (how far apart the slots are) → [`mapping`]
 //! (which task goes where) → [`metrics`] (what a mapping costs, computed independently) →
 //! [`decide`] (is it worth it) → [`store`] (what is kept between launches) → [`formats`] (other
 //! tools' files) → [`report`] (what people see). Nothing in this crate knows MPI; the preloaded

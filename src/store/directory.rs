@@ -98,7 +98,7 @@ impl Store {
     /// added meanwhile is not lost.
     /// The old record stays until the new one is complete on disk. A file that cannot be decoded is
     /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was
-    /// written by a newer version, which is left alone; I/O errors, after which the old file is
+    /// written by a newer version, which is not changed; I/O errors, after which the old file is
     /// still there.
     ///
     /// A richer record in place is kept among the runs of the key ([`super::Run`]).

@@ -98,7 +98,7 @@ impl Store {
     /// Keeps an order, in place of one for the same question; removes the oldest of this key beyond
     /// [`MOST_ORDERS`]. Does not wait for the disk.
     ///
-    /// Errors: I/O errors; a file of a newer version in place, which is left alone.
+    /// Errors: I/O errors; a file of a newer version in place, which is not changed.
     pub fn keep_order(&self, key: &str, order: &KeptOrder) -> Result<PathBuf> {
         let path = self.order_path(key, order);
         let folder = self.orders();

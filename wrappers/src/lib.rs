@@ -1,4 +1,4 @@
-//! `librankweave.so`: preloaded into unmodified MPI programs, counts who talks to whom, and hands
+//! `librankweave.so`: preloaded into unmodified MPI programs, counts how much each task sends to each other task, and hands
 //! the program a reordered world when that pays.
 //!
 //! The folders are layers, lowest first: [`sys`] → [`mpi`] → [`comm`] → [`spill`] → [`record`] →

@@ -2,7 +2,7 @@
 //!
 //! Open MPI 4 passes what `-x` says on to programs of its command line only. Variables that it is to
 //! set in every process it also takes from a parameter, but ends the job where both are used for the
-//! same program. So the parameter is set for a readable file without a `-x`, and left alone otherwise:
+//! same program. So the parameter is set for a readable file without a `-x`, and not changed otherwise:
 //! such programs then run without the library. Open MPI 5 obeys both.
 
 use crate::base::file;

@@ -13,7 +13,7 @@ impl Page<'_> {
         let reordered = self.launch.is_reordered();
         let figures = if reordered { self.before_and_after()? } else { self.by_task()? };
         Ok(html! {
-            h2 { "Who sends how much to whom" }
+            h2 { "Bytes from each task to each other task" }
             div.figures { @for figure in figures { (figure) } }
             @if reordered {
                 p.dim {

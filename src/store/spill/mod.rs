@@ -23,5 +23,5 @@ pub use directory::{SpillFile, State, candidates, scan};
 pub use joined_record::{Joined, best_of, join};
 pub use part::{Gaps, Part, decode_parts, encode_parts};
 pub use read::read;
-pub use recover::{Choice, Recovery, Stray, Unfinished, collect};
+pub use recover::{Choice, LeftoverJob, Recovery, Stray, collect};
 pub use waiting_parts::Waiting;

@@ -10,9 +10,9 @@ use crate::store::{LaunchMode, Record, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What is left of a job.
+/// A job that left spill files or waiting parts.
 #[derive(Debug, Default)]
-pub struct Unfinished {
+pub struct LeftoverJob {
     /// The job.
     pub job: JobDescription,
     /// Spill files on this node.
@@ -40,7 +40,7 @@ pub struct Stray {
     pub running: bool,
 }
 
-/// How far [`Unfinished::recover`] may go.
+/// How far [`LeftoverJob::recover`] may go.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choice {
     /// Leave the files where they are.
@@ -68,8 +68,8 @@ pub fn collect(
     directories: &[PathBuf],
     store: Option<&Store>,
     user: u32,
-) -> (Vec<Unfinished>, Vec<Stray>, Vec<Error>) {
-    let mut jobs: BTreeMap<u64, Unfinished> = BTreeMap::new();
+) -> (Vec<LeftoverJob>, Vec<Stray>, Vec<Error>) {
+    let mut jobs: BTreeMap<u64, LeftoverJob> = BTreeMap::new();
     let (mut strays, mut errors) = (Vec::new(), Vec::new());
     for directory in directories {
         match scan(directory, user) {
@@ -103,7 +103,7 @@ pub fn collect(
             }
         }
     }
-    let mut jobs: Vec<Unfinished> = jobs.into_values().collect();
+    let mut jobs: Vec<LeftoverJob> = jobs.into_values().collect();
     for job in &mut jobs {
         let mut parts = std::mem::take(&mut job.parts);
         parts.extend(job.local.iter().cloned());
@@ -114,12 +114,15 @@ pub fn collect(
     (jobs, strays, errors)
 }
 
-fn entry<'j>(jobs: &'j mut BTreeMap<u64, Unfinished>, job: &JobDescription) -> &'j mut Unfinished {
-    let new = || Unfinished { job: job.clone(), ..Unfinished::default() };
+fn entry<'j>(
+    jobs: &'j mut BTreeMap<u64, LeftoverJob>,
+    job: &JobDescription,
+) -> &'j mut LeftoverJob {
+    let new = || LeftoverJob { job: job.clone(), ..LeftoverJob::default() };
     jobs.entry(job.id).or_insert_with(new)
 }
 
-fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: SpillFile) {
+fn add(jobs: &mut BTreeMap<u64, LeftoverJob>, strays: &mut Vec<Stray>, file: SpillFile) {
     let running = file.state == State::Running;
     match file.part {
         Err(error) => strays.push(Stray { path: file.path, error, running }),
@@ -133,7 +136,7 @@ fn add(jobs: &mut BTreeMap<u64, Unfinished>, strays: &mut Vec<Stray>, file: Spil
     }
 }
 
-impl Unfinished {
+impl LeftoverJob {
     /// Number of tasks with a part.
     pub fn found(&self) -> usize {
         self.parts.len()
@@ -284,7 +287,7 @@ mod tests {
             Place { spills, store: Store::open(dir.path().join("store")), _dir: dir }
         }
 
-        fn one(&self) -> Unfinished {
+        fn one(&self) -> LeftoverJob {
             let (mut jobs, strays, errors) =
                 collect(std::slice::from_ref(&self.spills), Some(&self.store), user());
             assert!(strays.is_empty() && errors.is_empty(), "{strays:?} {errors:?}");

@@ -108,7 +108,7 @@ class Noticed:
         self.step("first launch", self.launch(source, wrong, store), True, True, [MIXES])
         # With the matrix the world itself is reordered, and topologies have nothing to gain.
         self.forget(store)
-        self.step("constructors left alone", self.launch(source, wrong, store), False, False,
+        self.step("constructors keep the order", self.launch(source, wrong, store), False, False,
                   [KEEPS])
         self.step("reordered world", self.launch(source, wrong, store), False, False, [KEEPS])
         try:
@@ -118,7 +118,7 @@ class Noticed:
         checks = [(c["verdict"], c["tasks"], c["seeds"]) for c in facts.get("checks", [])]
         problems = [] if checks == [("mixes ranks", NP, [])] else [f"checks {checks}"]
         if not facts.get("reordered"):
-            problems.append(f"the world was left alone too: {facts.get('decision')!r}")
+            problems.append(f"the world kept its order too: {facts.get('decision')!r}")
         self.results.add(f"{self.stack.name} mixed ranks: shown", problems)
         self.diagnosed(source, wrong, store)
         self.forget(store)

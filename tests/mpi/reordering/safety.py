@@ -142,7 +142,7 @@ class Judged:
         outcome = self.command(["launcher"], store, "check", "--fix", "none")
         problems = [] if outcome.code == 1 else [f"code {outcome.code}"]
         self.results.add(f"{self.stack.name} check for later launches", problems, outcome)
-        self.step("left alone after the check", self.launch(["right"], store), False,
+        self.step("launcher's order after the check", self.launch(["right"], store), False,
                   "found that the results of this program depend on the order of its ranks")
         self.step("allowed after the check",
                   self.launch(["right"], store, RANKWEAVE_ALLOW=name), True)

@@ -230,7 +230,7 @@ def run(tool, results, stack, work, full):
 
 def spawned(tool, results, stack, work):
     """Worlds that another one starts: each has its own record, traffic between them is in neither, and
-    the ranks of the started one are left alone."""
+    the started one keeps the launcher's order."""
     if "spawn" in stack.unable:
         return
     problem = stack.build("spawn_traffic.c")

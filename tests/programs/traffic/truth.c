@@ -7,7 +7,7 @@
  *
  * The calls under test go through the callers of one binding (truth.h). Everything else that
  * communicates uses C: receives, which are not counted, and PMPI names. These are looked up, not linked:
- * a program that links them has a profiling layer of its own, and its ranks would be left alone. */
+ * a program that links them has a profiling layer of its own, and its launches would keep the launcher's order. */
 #include "truth_comms.h"
 #include <dlfcn.h>
 #include <stdio.h>

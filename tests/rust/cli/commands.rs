@@ -307,7 +307,7 @@ fn launches_get_library_and_settings() {
     assert!(
         text.contains("-x RANKWEAVE_MODE=record") && text.contains("-x RANKWEAVE_FIX=0,2-3 -n 2")
     );
-    assert!(text.contains("preload= "), "the launcher itself is left alone: {text}");
+    assert!(text.contains("preload= "), "the launcher itself gets nothing preloaded: {text}");
     let text = run("mpiexec.hydra");
     assert!(text.starts_with(&format!("-genv LD_PRELOAD {library} ")), "{text}");
     let text = run("srun");

@@ -2,8 +2,8 @@
 //! Fortran's handles for `include/rankweave.f90`.
 //!
 //! The functions here find out which MPI the process has and whether it may be called now; what they
-//! do is in [`crate::reorder::api`]. A handle of any width travels as a `usize`:
-//! where it is an `int` the upper half of the register is cut off again.
+//! do is in [`crate::reorder::api`]. A handle of any width is passed as a `usize`. Where handles
+//! are `int`s, the upper half of the register is ignored.
 
 use crate::entry::fortran_arguments as arguments;
 use crate::mpi::abi::{Abi, Handle, Mpich, OpenMpi, Standard};
@@ -60,15 +60,16 @@ pub unsafe extern "C" fn rankweave_version(major: *mut c_int, minor: *mut c_int)
     OK
 }
 
-/// Has the matrix so far put into the store, as a signal does (`--flush-signal`); returns before it is there. Each
-/// call is for the node of the caller. 0, or 1 if nothing is recorded or there is no spill file.
+/// Starts a flush of the matrix so far into the store, as the signal of `--flush-signal` does, and does not wait
+/// for it. A call flushes the counts of the caller's node. Returns 0, or 1 if nothing is recorded or there is
+/// no spill file.
 #[unsafe(no_mangle)]
 pub extern "C" fn rankweave_flush() -> c_int {
     if crate::job::flush::now() { OK } else { NOT_NOW }
 }
 
-/// Traffic up to now is not looked at by later calls of [`rankweave_reorder`]. Local. 0, or 1 if nothing
-/// is recorded now.
+/// Later calls of [`rankweave_reorder`] ignore the traffic up to now. Local. Returns 0, or 1 if nothing is
+/// recorded now.
 #[unsafe(no_mangle)]
 pub extern "C" fn rankweave_reset() -> c_int {
     by_family!(measured::reset, (), NOT_NOW)
@@ -104,8 +105,8 @@ pub unsafe extern "C-unwind" fn rankweave_newrank(comm: usize, newrank: *mut c_i
     unsafe { by_family!(call, (comm, newrank), NOT_NOW) }
 }
 
-/// Who had the role that the caller has in `out`, and who has the one it had in `comm`; both as ranks
-/// of `comm`. Local.
+/// Gives two ranks of `comm`: the process that had the role which the caller has in `out`, and the process that
+/// has in `out` the role which the caller had in `comm`. Local.
 ///
 /// # Safety
 /// Communicators of the program; each pointer is null or the address of an int.

@@ -21,7 +21,7 @@ macro_rules! fast_send {
     (@narrow $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal) => {
         fast_send!(
             @code $name, $slow, $index, $count, $sign,
-            // The upper halves of registers with an `int` in them mean nothing.
+            // The upper half of a register that holds an `int` is undefined.
             "mov r10d, r9d", "cmp r10, fs:[rax + {comm}]",
             "mov r11d, edx", "cmp r11, fs:[rax + {datatype}]",
         );

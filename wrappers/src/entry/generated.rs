@@ -23,7 +23,7 @@ pub enum Wrapper {
     Translates(*const ()),
     /// Needed whenever anything is recorded.
     Records(*const ()),
-    /// Never needed: the real function calls another entry point.
+    /// Never needed, because the real function calls another entry point.
     Through,
 }
 

@@ -1,4 +1,5 @@
-//! Registers what lower layers need of the entry points, before the first call passes through one.
+//! Registers the functions of the entry points that lower folders call. This happens before the first call
+//! passes through an entry point.
 
 use crate::entry::{internal_calls, levels, slots, visibility};
 use crate::job::hooks::{ENTRIES, Entries};
@@ -6,7 +7,7 @@ use crate::job::start;
 use crate::record::counters::LATE_START;
 use crate::time::{SLOTS, Slots};
 
-/// Registers all of them.
+/// Registers all these functions.
 pub fn register() {
     LATE_START.set(start::start_late);
     SLOTS.set(Slots { to_thunks: slots::point_to_thunks, back: slots::point_back });

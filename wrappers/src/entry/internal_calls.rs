@@ -3,7 +3,7 @@
 //!
 //! Parts of some MPI libraries are written as MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
 //! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is
-//! opened. It also does so inside `MPI_Wait`, so that the program's present call does not tell.
+//! opened. It also does so inside `MPI_Wait`, so that the call which the program is in does not tell these calls apart.
 //! [`redirect`] therefore points the references of such objects at the functions behind this library's
 //! entry points. It writes one word of the object's linkage table for each reference, once, and calls
 //! need no test. A component may call MPI while it is being loaded, before its references can be
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Inside(());
 
 impl Inside {
-    /// From now on.
+    /// The call begins.
     pub fn enter() -> Inside {
         pause::begin();
         Inside(())
@@ -62,7 +62,7 @@ pub fn redirect() {
 /// Objects loaded since the process began, when [`objects_that_call_mpi`] last looked.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an object of this file name is ROMIO as a part of an MPI library. Other names tell nothing:
+/// Whether an object of this file name is ROMIO as a part of an MPI library. Other file names do not tell:
 /// a program's own library may be called libmpi_something, and what MPI libraries have beside libmpi
 /// are bindings for other languages, through which the program calls.
 fn is_romio(path: &CStr) -> bool {

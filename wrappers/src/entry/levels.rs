@@ -1,4 +1,4 @@
-//! Where the slots point: to wrappers or past them, by how much of the wrappers is in use.
+//! Where the slots point: to the wrappers, or to the next functions, depending on the level in use.
 
 use crate::entry::generated::{Wrapper, table};
 use crate::entry::next::NEXT;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Record as u8);
 static LOCK: Mutex<()> = Mutex::new(());
 
-/// Points a slot to where it belongs, its next function being `next`; gives that.
+/// Points a slot to its wrapper or to `next`, its next function, and returns the address that it chose.
 pub fn place(index: usize, family: Family, next: *const ()) -> *const () {
     let _held = LOCK.lock();
     let target = choose(wrapper(family, index), level(), next);

@@ -2,7 +2,7 @@
 //!
 //! See README.md for the way of a call.
 
-// What a wrapper is called with is said by the MPI standard.
+// The MPI standard says which arguments a wrapper gets.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 pub mod api;

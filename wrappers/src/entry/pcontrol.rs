@@ -45,8 +45,8 @@ pub unsafe extern "C" fn pcontrol<A: Abi>() {
     )
 }
 
-/// The functions of this library, as `struct rankweave_functions` of the header has them. Only ever
-/// gets longer.
+/// The functions of this library, as in `struct rankweave_functions` of the header. New fields are only added at
+/// the end.
 #[repr(C)]
 struct Functions {
     /// Bytes of the program's struct.
@@ -54,7 +54,7 @@ struct Functions {
     pointers: [usize; 7],
 }
 
-/// One of this library's levels. Handles of all widths and pointers travel in the two registers after
+/// One of this library's levels. Handles of all widths and pointers are in the two registers after
 /// that of the level.
 ///
 /// # Safety

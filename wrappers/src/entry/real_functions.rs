@@ -15,7 +15,7 @@ pub fn real_name_of(index: usize) -> &'static CStr {
     real_name(index, mpich)
 }
 
-/// One of the names that [`older_name`] tells: without it there are none.
+/// One of the names that [`older_name`] replaces. A library with this name has no older names.
 const OLDER: &CStr = c"pmpir_send_f08ts_large_";
 
 /// The other name that a real function may have.

@@ -85,8 +85,8 @@ fn target(index: usize) -> Option<*const ()> {
     hooks::register();
     let target = levels::place(index, library.family, next);
     let Some(thunk) = thunk::now(index) else { return Some(target) };
-    // It may be pointed back in this moment, and stay with the thunk until the next window: that
-    // passes calls on then.
+    // Another thread may point it back at this moment. It then keeps the thunk until the next window, and the thunk
+    // passes calls on.
     slots::exchange(index, target, thunk);
     Some(thunk)
 }

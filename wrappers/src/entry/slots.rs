@@ -81,8 +81,8 @@ pub unsafe fn at(address: usize) -> Option<usize> {
     }
 }
 
-/// Points a slot that was called through, and holds `from`, elsewhere. Changes of the level win: they
-/// set both words, and the slot then does not hold `from` any more.
+/// Points a slot that was called through, and holds `from`, elsewhere. A change of the level has
+/// priority: it sets both words, so that the slot does not hold `from` any more.
 pub fn exchange(index: usize, from: *const (), to: *const ()) {
     if !from.is_null() && !to.is_null() {
         let (from, to) = (from.cast_mut(), to.cast_mut());
@@ -110,8 +110,8 @@ pub fn point_back() {
     }
 }
 
-/// Slots were pointed elsewhere: to be called by whoever does that. It happens at the start of a job,
-/// where nobody else opens or closes windows yet, and after its end.
+/// To be called after slots were pointed elsewhere. That happens at the start of a job, before other threads open
+/// or close time windows, and after its end.
 pub fn changed() {
     if time::is_open() {
         point_to_thunks();

@@ -117,7 +117,7 @@ global_asm!(
     ".cfi_def_cfa rsp, 8",
     "ret",
     ".cfi_restore_state",
-    // Not timed: as if the slot pointed there.
+    // Not timed: the call goes where the slot would point without the thunk.
     "3:",
     "mov rdi, [rsp]",
     "mov rsi, [rsp + 8]",
@@ -154,7 +154,7 @@ fn is_nested(outer: u64, since: u64, here: u64, now: impl Fn() -> u64) -> bool {
     outer != 0 && here < outer && now().saturating_sub(since) < NESTED
 }
 
-/// Whether this call is to be timed; tells in any case where it goes.
+/// Gives the address to which the call goes, and whether it is to be timed.
 extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let index = index as usize;
     call.target = timed::base(index);
@@ -174,7 +174,7 @@ extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     1
 }
 
-/// It came to its end.
+/// The timed call has returned.
 extern "C" fn ends(call: &Call) {
     time::end(&call.timed);
     thread::current().timed.store(0, Ordering::Relaxed);
@@ -196,7 +196,8 @@ mod tests {
     /// Nine arguments, three of them on the stack, as MPI_Neighbor_alltoallw has.
     type Nine = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
 
-    /// What comes of them; 0 as the last one makes it fail, and an address there is called first.
+    /// The sum of the arguments. With a last argument of 0 it throws; another last argument is a function that is
+    /// called first.
     #[allow(clippy::too_many_arguments)]
     extern "C-unwind" fn sum(
         a: u64,

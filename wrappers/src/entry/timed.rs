@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 include!(concat!(env!("OUT_DIR"), "/timed.rs"));
 
-/// What each slot holds while its calls are not timed; null until that was found.
+/// The address that each slot holds while its calls are not timed; null until the slot was resolved.
 static BASE: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
 
 /// True if calls of an entry point are timed.
@@ -14,7 +14,7 @@ pub fn is_timed(index: usize) -> bool {
     TIMED[index] != 0
 }
 
-/// True if an entry point is there for that alone.
+/// True if an entry point exists only for being timed.
 pub fn is_only_timed(index: usize) -> bool {
     TIMED[index] & 128 != 0
 }
@@ -30,13 +30,13 @@ pub fn wraps(profiling: &[u8]) -> bool {
     (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
 }
 
-/// What the slot holds while its calls are not timed; null if it was not called through yet.
+/// The address that the slot holds while its calls are not timed; null if it was not resolved yet.
 #[inline]
 pub fn base(index: usize) -> *const () {
     BASE[index].load(Ordering::Acquire)
 }
 
-/// Sets that.
+/// Sets this address.
 pub fn set_base(index: usize, target: *const ()) {
     BASE[index].store(target.cast_mut(), Ordering::Release);
 }

@@ -58,8 +58,8 @@ extern "C" fn at_load() {
     });
 }
 
-/// The objects that were asked for the MPI library's functions when this library was loaded: what is hidden,
-/// these do not have. They stay mapped as long as the program runs.
+/// The objects that were searched for the MPI library's functions when this library was loaded. They have none
+/// of the hidden functions. They stay mapped as long as the program runs.
 static CONSULTED: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// All mapped objects, by the address of their headers.
@@ -217,7 +217,7 @@ impl Symbols {
         files.next().map(|file| file.to_string_lossy().into_owned())
     }
 
-    /// What `rankweave run` says of the C entry points, if it says it to this library.
+    /// The list of C entry points from `rankweave run`, if it is meant for this library.
     fn told(&self) -> Option<HashMap<usize, bool>> {
         let text = std::env::var(FUNCTIONS).ok()?;
         let defined = || (1..self.count).filter(|&i| !self.is_hidden(i));

@@ -13,7 +13,7 @@ use crate::sys::elf::{Object, for_each_object};
 /// Sets weak references to any of these addresses to zero, in all objects of the process.
 pub fn take_back(hidden: &[usize]) {
     let (Some(&first), Some(&last)) = (hidden.iter().min(), hidden.iter().max()) else { return };
-    // Few references lead here at all.
+    // Few references of a process point to this library.
     let is_hidden = |value| (first..=last).contains(&value) && hidden.contains(&value);
     for_each_object(|info| {
         // SAFETY: a mapped object, which stays so during the visit. Zero is what a weak reference

@@ -18,14 +18,14 @@ use std::time::Duration;
 /// that uses sessions, and for the locations, when some process has the library switched off.
 pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
 
-/// What all processes find out together before anything else.
+/// What the processes have in common.
 #[derive(Debug)]
 pub struct Agreement {
-    /// Somebody was told to do nothing, or came so late that others may have given up.
+    /// At least one process has the library switched off, or came so late that others may have given up.
     pub off: bool,
-    /// Everybody sees all calls of the program.
+    /// In every process the library sees all calls of the program.
     pub complete: bool,
-    /// Everybody runs the same program with the same arguments.
+    /// All processes run the same program with the same arguments.
     pub one_program: bool,
 }
 
@@ -33,8 +33,8 @@ impl Agreement {
     /// Asks all processes. `None` if not all answer within `patience`: then some processes do not have
     /// the library, and waiting longer would hang the job.
     ///
-    /// One nonblocking maximum over all processes. Of values that must agree the complement goes
-    /// along: they do if the largest value and the largest complement belong together.
+    /// One nonblocking maximum over all processes. A value that must be the same in all of them is sent with
+    /// its complement. It is the same if the largest complement is the complement of the largest value.
     pub fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
         let now = since_1970().as_secs();
         let program = Program::number_of_this_process();

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// What a process knows of its job.
 #[derive(Debug, Clone)]
 pub struct ConstructorFacts {
-    /// What constructors get.
+    /// The ranks that constructors of topologies give.
     pub new_ranks: NewRanks,
     /// Launcher rank of this process.
     pub process: u32,
@@ -30,7 +30,7 @@ pub fn set(facts: ConstructorFacts, requested: NewRanks) {
     let _ = FACTS.set(facts);
 }
 
-/// What is known of the job, unless its communicators are left alone.
+/// What is known of the job; `None` if constructors of topologies keep the program's ranks in it.
 pub fn constructors() -> Option<&'static ConstructorFacts> {
     FACTS.get().filter(|facts| facts.new_ranks != NewRanks::Plain)
 }

@@ -60,7 +60,8 @@ unsafe extern "C" fn finalizing<A: Abi>(
     0
 }
 
-/// A private communicator of all processes, made only now; `None` if some do not come.
+/// A private communicator of all processes, for a job whose start was not seen; `None` if some processes
+/// do not take part.
 fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
     let agreed = Agreement::reach::<A>(A::comm_world(), false, PATIENCE_AT_END);
     if agreed.is_none_or(|a| a.off) {
@@ -78,7 +79,8 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
     handle::duplicate::<A>(A::comm_world())
 }
 
-/// What one process sent: `(task, traffic)` per kind, and what it fetched.
+/// The rows of one process: `(task, traffic)` for each kind of traffic that it sent, and for what it
+/// fetched by one-sided calls.
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
@@ -93,7 +95,7 @@ struct Gathered {
     tallies: Tallies,
     in_mpi: time::Gathered,
     constructed: Vec<Constructed>,
-    /// It has heard from all of them.
+    /// All processes have sent their part.
     whole: bool,
 }
 
@@ -119,8 +121,8 @@ pub fn finish<A: Abi>() -> Option<()> {
     Some(())
 }
 
-/// A communicator of the library with all processes that take part in the end of the job; `None` if
-/// some of them do not come.
+/// The library's communicator of all processes, for the end of the job; `None` if some of them do not
+/// take part.
 fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
@@ -141,8 +143,8 @@ fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     Some(private)
 }
 
-/// Ends the counting in this process; gives what it sends to rank 0. A process whose rows cannot be had
-/// sends empty ones.
+/// Ends the counting in this process, and gives the bytes that it sends to rank 0. A process whose rows
+/// cannot be read sends empty rows.
 fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> Vec<u8> {
     let rows: Rows = guarded(|| {
         counters::for_each_block(|block| {
@@ -163,12 +165,12 @@ fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> V
     encoding::encode(&mine).unwrap_or_default()
 }
 
-/// In a launch that reordered it is known already where the processes are.
+/// Whether the places of the processes are still to be found. A launch that reordered found them at its start.
 fn needs_places(job: &RunningJob) -> bool {
     job.instructions.action != Action::Reorder
 }
 
-/// Brings what all processes send to rank 0; what others get means nothing. Collective.
+/// Gathers the bytes of all processes on rank 0. The result on other ranks is empty. Collective.
 fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Gathered {
     let task_of_process = job.instructions.task_of_process(private.size);
     let mut all = Gathered {
@@ -205,8 +207,8 @@ fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Ga
     all
 }
 
-/// Finds the places where they are not known, and has rank 0 keep the record; whether it has the rows of
-/// all processes. Collective.
+/// Finds the places of the processes if they are not known, and has rank 0 keep the record. Returns whether
+/// rank 0 has the rows of all processes. Collective.
 fn store<A: Abi>(
     private: &PrivateComm<A>,
     mut job: RunningJob,
@@ -216,7 +218,7 @@ fn store<A: Abi>(
     let Gathered { collected, locations, tallies, in_mpi, constructed, whole } = gathered;
     let placeless = needs_places(&job) && whole;
     let mut unkept = job.recorder.take().map(|recorder| (recorder, collected, constructed));
-    // Once.
+    // The first call keeps the record; later ones do nothing.
     let mut keep = |found: Option<Placement>| {
         let Some((recorder, collected, constructed)) = unkept.take() else { return false };
         let complete = !collected.incomplete;
@@ -244,14 +246,14 @@ fn store<A: Abi>(
     let stored = private
         .broadcast_value(first.as_ref())
         .and_then(|step| locate(private, step, first.is_some().then_some(&mut keep)));
-    // The record does not depend on whether the others hear of it.
+    // Rank 0 keeps the record also if the broadcast failed.
     keep(None);
     stored == Some(true)
 }
 
-/// Gives back what the library holds: the program is on its own from here on.
+/// Frees the library's communicators. From here on the program's calls go straight to the MPI library.
 fn let_go<A: Abi>(private: PrivateComm<A>) {
-    // While it is freed the callbacks of its attributes still see it as the world.
+    // It is freed first: the callbacks of its attributes still have to see it as the world.
     if let Some(comm) = world::replacement::<A>() {
         handle::free::<A>(comm);
     }

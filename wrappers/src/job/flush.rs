@@ -36,11 +36,11 @@ struct Start {
 
 static START: AtomicPtr<Start> = AtomicPtr::new(std::ptr::null_mut());
 static BUSY: AtomicBool = AtomicBool::new(false);
-/// The signal that is handled, 0 = none.
+/// The signal that starts a flush; 0 if there is none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The process that handles it: a child that it forked has the handler, but nothing to flush.
 static HANDLED_BY: AtomicI32 = AtomicI32::new(0);
-/// What handled it before.
+/// The action of this signal before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Makes flushes of job `id` possible: on a signal, and every `every` in the process that `leads`
@@ -137,8 +137,8 @@ pub fn now() -> bool {
     }
 }
 
-/// Sets the signals that are held back in this thread, those of the C library included; gives those
-/// that were.
+/// Sets the blocked signals of this thread, those of the C library included, and gives the ones that were
+/// blocked before.
 fn set_mask(mask: u64) -> u64 {
     let mut before = 0u64;
     // SAFETY: two sets of the kernel's size.
@@ -163,8 +163,8 @@ struct Action {
     mask: u64,
 }
 
-/// Takes all handlers out of this process, and with them the signals that came meanwhile and were
-/// meant for one. To be called while all are held back; what is ignored stays so.
+/// Sets every signal with a handler to its default action. Signals that are pending for a handler are
+/// dropped. Ignored signals stay ignored. To be called while all signals are blocked.
 fn forget_handlers() {
     for signal in 1..=64 {
         let set = |new: *const Action, old: *mut Action| {
@@ -229,7 +229,7 @@ fn exit_now() -> ! {
 /// or a negative error.
 ///
 /// # Safety
-/// `top` is the aligned end of a stack that nobody else uses; `run` makes system calls only and does
+/// `top` is the aligned end of a stack that no other thread uses; `run` makes system calls only and does
 /// not return.
 #[unsafe(naked)]
 unsafe extern "C" fn fork_onto(
@@ -336,7 +336,7 @@ fn by_default(signal: libc::c_int) {
     }
 }
 
-/// Flushes again and again, from a thread that gets no signals.
+/// Flushes at regular intervals, from a thread that gets no signals.
 fn repeat(every: Duration) {
     // SAFETY: sets are filled before they are used.
     unsafe {

@@ -1,4 +1,5 @@
-//! What a job has the entry points do, which lie above it.
+//! Functions of the entry points that a job calls. The entry points lie above this folder, so they register
+//! these functions here.
 
 use crate::sys::hook::Hook;
 
@@ -21,7 +22,7 @@ pub struct Entries {
     pub set_level: fn(Level),
     /// Points the MPI library's own references to MPI functions past this library.
     pub redirect: fn(),
-    /// A function that the program sees and its MPI library lacks.
+    /// The name of an MPI function that the program sees although its MPI library lacks it.
     pub excess: fn() -> Option<String>,
     /// The file of another tool that takes calls before this library.
     pub overtaken: fn() -> Option<&'static str>,
@@ -29,7 +30,7 @@ pub struct Entries {
     pub complete: fn() -> bool,
 }
 
-/// Registered by the entry points before any of them leads here.
+/// Registered before any wrapper calls a function of this folder.
 pub static ENTRIES: Hook<Entries> = Hook::new();
 
 /// See [`Entries::set_level`].

@@ -35,7 +35,7 @@ unsafe extern "C" {
     static environ: *const AtomicPtr<c_char>;
 }
 
-/// Every entry of the environment.
+/// Calls `visit` for every entry of the environment.
 fn entries() -> impl Iterator<Item = &'static AtomicPtr<c_char>> {
     // SAFETY: null, or an array of pointers that ends with a null pointer; a program that replaces the
     // array in another thread meanwhile does what the C library forbids.

@@ -1,4 +1,5 @@
-//! The handshake that tells rank 0 where the processes are, and all processes what rank 0 made of it.
+//! The handshake in which rank 0 learns where the processes are, and all processes get the answer that rank 0
+//! computes from it.
 //!
 //! All processes of a communicator take the steps together, and only as many as are needed. Rank 0
 //! answers at once if the processes of each node may run on the same PUs. If their bindings differ, the
@@ -15,20 +16,20 @@ use rw::store::Placement;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What all processes do next, as rank 0 says.
+/// What all processes do next. Rank 0 decides it.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Step<T> {
-    /// Everybody says where it is.
+    /// Every process sends its location to rank 0.
     Gather,
     /// The processes of each node find out where inside it they are.
     LookInside(Nodes),
-    /// Rank 0 has its answer.
+    /// Nothing: this is the answer of rank 0.
     Answer(T),
 }
 
 impl<T> Step<T> {
-    /// On rank 0, which has everybody's location: its answer, unless it needs the places inside nodes
-    /// for it.
+    /// The first step on rank 0, which has the locations of all processes: its answer, unless it needs the
+    /// places inside nodes for that.
     pub fn of(locations: &Locations, answer: impl FnOnce(Option<Placement>) -> T) -> Step<T> {
         let nodes = locations.nodes();
         if nodes.need_topology() {
@@ -38,9 +39,9 @@ impl<T> Step<T> {
     }
 }
 
-/// Takes all processes of `comm` from `step`, which they all know, to the answer of rank 0. `answer`,
-/// given on rank 0, makes it of the places, which are `None` if they could not be found. `None` after
-/// an MPI error or if there is no answer. Collective.
+/// Takes the steps from `step`, which all processes of `comm` know, to the answer of rank 0, and returns the
+/// answer. Rank 0 gives the function `answer`, which computes it from the places; these are `None` if they
+/// could not be found. Returns `None` after an MPI error, or if rank 0 gave no function. Collective.
 pub fn locate<A: Abi, T: Serialize + DeserializeOwned>(
     comm: &PrivateComm<A>,
     mut step: Step<T>,

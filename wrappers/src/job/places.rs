@@ -1,7 +1,7 @@
 //! Where the job's processes are: which share a node, and where inside it each may run
 //! (its binding, looked up in the node's hwloc topology by one process per node).
 //!
-//! A process knows its [`Location`]. Those of all processes, the [`Locations`], tell who shares a node
+//! A process knows its [`Location`]. Those of all processes, the [`Locations`], tell which processes share a node
 //! ([`Nodes`]). The paths inside nodes make them [`Placement`]. How the processes exchange all this is in
 //! [`locate`](super::locate).
 
@@ -42,7 +42,7 @@ impl Node {
     }
 }
 
-/// What a process knows of its place without asking anybody.
+/// What a process knows of its place without asking other processes.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// A number that the processes of a node have in common, and no others.

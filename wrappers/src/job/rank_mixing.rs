@@ -44,7 +44,7 @@ struct Watched {
     sets: Sets,
     /// Messages to each task when it was made.
     before: BTreeMap<u32, u64>,
-    /// What it came to, once it is gone.
+    /// The statement that is kept after the communicator was freed.
     statement: Option<Statement>,
 }
 
@@ -77,7 +77,7 @@ impl Watch {
     }
 }
 
-/// Messages to each task so far, but for collective calls.
+/// Messages to each task so far, without those of collective calls.
 fn messages() -> BTreeMap<u32, u64> {
     let mut sums = BTreeMap::new();
     for (task, traffic) in [Kind::PointToPoint, Kind::OneSided].into_iter().flat_map(counters::row)
@@ -88,7 +88,7 @@ fn messages() -> BTreeMap<u32, u64> {
 }
 
 impl Watched {
-    /// What there is to say now.
+    /// The statement for the counts so far.
     fn look(&self) -> Statement {
         let now = messages();
         let grew = |&(task, sum): &(&u32, &u64)| *sum > self.before.get(task).copied().unwrap_or(0);
@@ -116,7 +116,7 @@ pub fn leave<A: Abi>(comm: A::Comm) -> Leaving {
     Leaving::start::<A>(comm)
 }
 
-/// Keeps the statement of a communicator that is about to go.
+/// Keeps the statement of a communicator that is about to be freed.
 fn look_at(handle: u64) {
     let mut watched = WATCHED.lock();
     for one in watched.iter_mut().filter(|w| w.handle == handle && w.statement.is_none()) {
@@ -124,7 +124,7 @@ fn look_at(handle: u64) {
     }
 }
 
-/// What this process has to say at the end of the job; while its counters are there.
+/// The statements of this process at the end of the job. To be called before its counters are freed.
 pub fn statements() -> Vec<Statement> {
     ANY.store(false, Ordering::Release);
     let watched = std::mem::take(&mut *WATCHED.lock());

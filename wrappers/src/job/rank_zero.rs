@@ -31,7 +31,7 @@ pub fn decide<A: Abi>(
     (instructions, recorder)
 }
 
-/// At the end of a job whose start was not seen: what records it.
+/// The recorder of a job whose start was not seen. To be called at its end.
 pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
     let settings = Settings { mode: Mode::Record, ..config::settings().0.clone() };
     let unknown = Processes { complete: false, one_program: false, spawned: false };
@@ -58,7 +58,8 @@ pub fn now() -> u64 {
     since_1970().as_secs()
 }
 
-/// What follows from the facts, and what records it; says both.
+/// Reads the facts and prints the messages about them. Gives the policy that follows, and the recorder of this
+/// launch.
 fn reason<A: Abi>(
     settings: &Settings,
     tasks: usize,

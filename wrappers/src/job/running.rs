@@ -8,28 +8,28 @@ use std::time::Instant;
 /// A job between start and finish.
 #[derive(Debug)]
 pub struct RunningJob {
-    /// Handle of the private communicator; `None` in a job whose MPI_Init passed by unseen.
+    /// Handle of the private communicator; `None` in a job whose MPI_Init the library did not see.
     pub comm: Option<u64>,
-    /// When it was known what to do.
+    /// The time at which the program could go on after MPI_Init.
     pub started: Instant,
     /// What all processes do.
     pub instructions: Instructions,
-    /// Known on rank 0 if they were needed at the start.
+    /// The places of the processes, on rank 0, if they were needed at the start.
     pub places: Option<Placement>,
-    /// Kept on rank 0 only.
+    /// What becomes the record; on rank 0 only.
     pub recorder: Option<LaunchRecorder>,
-    /// There is no world: the program uses sessions.
+    /// The program uses sessions and has no MPI_COMM_WORLD.
     pub sessions: bool,
 }
 
 static JOB: Mutex<Option<RunningJob>> = Mutex::new(None);
 
-/// The job begins to run.
+/// Keeps the job until its end.
 pub fn set(job: RunningJob) {
     *JOB.lock() = Some(job);
 }
 
-/// The job, for its end; `None` where there is none, or if it was taken already.
+/// Takes the job, for its end; `None` if there is none, or if it was taken already.
 pub fn take() -> Option<RunningJob> {
     JOB.lock().take()
 }

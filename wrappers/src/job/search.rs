@@ -23,71 +23,71 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What rank 0 tells the others once it knows where they are.
+/// What rank 0 broadcasts once it knows where the processes are.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Word {
-    /// Process of each task; empty to leave all as they are.
+pub enum SearchReply {
+    /// The process of each task; empty for the launcher's order.
     Order(Vec<u32>),
-    /// Help to find an order.
+    /// A call for help: the processes search together.
     Search(Call),
 }
 
-/// A search that others help with.
-struct Shared {
+/// A search that several processes share.
+struct SharedProblem {
     problem: MappingProblem,
     call: Call,
     network: Arc<Network>,
 }
 
-/// Rank 0, which alone knows what is asked.
-pub struct Leader<'a> {
+/// Rank 0, which alone has the mapping problem.
+pub struct RankZeroSearch<'a> {
     recorder: &'a mut LaunchRecorder,
-    /// Of the job's start.
+    /// The clock of the job's start.
     pub clock: &'a mut StepTimer,
     /// Where the processes are, once that is known.
     pub places: Option<Placement>,
-    shared: Option<Shared>,
+    shared: Option<SharedProblem>,
 }
 
-impl<'a> Leader<'a> {
-    /// Knows nothing of the places yet.
+impl<'a> RankZeroSearch<'a> {
+    /// Before the places of the processes are known.
     pub fn new(recorder: &'a mut LaunchRecorder, clock: &'a mut StepTimer) -> Self {
-        Leader { recorder, clock, places: None, shared: None }
+        RankZeroSearch { recorder, clock, places: None, shared: None }
     }
 
-    /// The first step, given what the processes know of their places.
-    pub fn first(&mut self, locations: &Locations) -> Step<Word> {
+    /// The first step, given the locations of the processes.
+    pub fn first(&mut self, locations: &Locations) -> Step<SearchReply> {
         Step::of(locations, |places| self.answer(places))
     }
 
-    /// What to do, given where the processes are: an order, or a call for help to find one.
-    fn answer(&mut self, places: Option<Placement>) -> Word {
+    /// What rank 0 broadcasts, given the places of the processes: a rank order, or a call for help.
+    fn answer(&mut self, places: Option<Placement>) -> SearchReply {
         self.places = places;
         self.clock.step("places");
-        guarded(|| Some(self.look())).unwrap_or(Word::Order(Vec::new()))
+        guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
     }
 
     /// Looks for a kept answer to the problem of this launch, or searches, or finds that others are
     /// needed for that.
-    fn look(&mut self) -> Word {
+    fn look(&mut self) -> SearchReply {
         let problem = match self.recorder.problem(self.places.as_ref()) {
             Ok(Some(problem)) => problem,
-            Ok(None) => return Word::Order(Vec::new()),
-            Err(error) => return Word::Order(self.give_up(&error.to_string())),
+            Ok(None) => return SearchReply::Order(Vec::new()),
+            Err(error) => return SearchReply::Order(self.give_up(&error.to_string())),
         };
         self.clock.step("question");
         let kept = problem.kept.find();
         self.clock.step("kept order");
         if let Some(decision) = kept {
-            return Word::Order(self.settle(decision));
+            return SearchReply::Order(self.settle(decision));
         }
         match self.share(problem) {
-            Ok(call) => Word::Search(call),
-            Err(problem) => Word::Order(self.search_alone(*problem)),
+            Ok(call) => SearchReply::Search(call),
+            Err(problem) => SearchReply::Order(self.search_alone(*problem)),
         }
     }
 
-    /// Makes a call for help with a problem; gives the problem back where one process solves it.
+    /// Makes a call for help with a problem. Gives the problem back if one process is to solve it alone.
     fn share(&mut self, mut problem: MappingProblem) -> Result<Call, Box<MappingProblem>> {
         if problem.searchers <= 1 {
             return Err(Box::new(problem));
@@ -111,11 +111,12 @@ impl<'a> Leader<'a> {
         // The graph is all that is needed from here on.
         problem.matrix = CommMatrix::empty(0);
         self.clock.step("affinity");
-        self.shared = Some(Shared { problem, call: call.clone(), network: Arc::new(network) });
+        self.shared =
+            Some(SharedProblem { problem, call: call.clone(), network: Arc::new(network) });
         Ok(call)
     }
 
-    /// The order that this process finds.
+    /// The rank order that this process finds alone.
     fn search_alone(&mut self, problem: MappingProblem) -> Vec<u32> {
         let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
         if !shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum()) {
@@ -137,11 +138,11 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// The order that comes of the search that was called for.
+    /// The rank order from a shared search.
     fn lead<A: Abi>(&mut self, job: &PrivateComm<A>) -> Vec<u32> {
         let Some(shared) = self.shared.take() else { return Vec::new() };
         let order = guarded(|| {
-            let Shared { problem, call, network } = shared;
+            let SharedProblem { problem, call, network } = shared;
             let (topology, slots) = (problem.topology.as_ref(), &problem.slots);
             let answer = shared_search::lead(job, &call, network.clone(), topology, slots);
             self.clock.step("search");
@@ -150,7 +151,7 @@ impl<'a> Leader<'a> {
         order.unwrap_or_default()
     }
 
-    /// What comes of a shared search.
+    /// The decision from a shared search.
     fn conclude(
         &mut self,
         problem: MappingProblem,
@@ -187,31 +188,31 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// The order that a decision means for this launch.
+    /// The rank order of this launch, given a decision.
     fn settle(&mut self, decision: Decision) -> Vec<u32> {
         let settled = self.recorder.settle(decision);
         say(settled.messages);
         settled.process_of_task
     }
 
-    /// There is no order for this launch, for a reason that is said.
+    /// Keeps the launcher's order, and prints why.
     fn give_up(&mut self, why: &str) -> Vec<u32> {
         say([self.recorder.gave_up(why)]);
         Vec::new()
     }
 }
 
-/// The process of each task in this launch; empty to leave all as they are. Collective over `job`,
-/// whose processes have heard the first `step`.
+/// The process of each task in this launch; empty for the launcher's order. Collective over `job`, whose
+/// processes all know the first `step`.
 pub fn find<A: Abi>(
     job: &PrivateComm<A>,
-    step: Step<Word>,
-    mut leader: Option<&mut Leader>,
+    step: Step<SearchReply>,
+    mut leader: Option<&mut RankZeroSearch>,
 ) -> Vec<u32> {
     let answer = leader.as_mut().map(|leader| |places| leader.answer(places));
     match locate(job, step, answer) {
-        Some(Word::Order(order)) => order,
-        Some(Word::Search(call)) => {
+        Some(SearchReply::Order(order)) => order,
+        Some(SearchReply::Search(call)) => {
             let order = match leader {
                 Some(leader) => Some(leader.lead(job)),
                 None => {
@@ -225,7 +226,7 @@ pub fn find<A: Abi>(
     }
 }
 
-/// Keeps a decision for later launches, beside the job's start: the file system may be slow.
+/// Keeps a decision for later launches, in a thread of its own, because the file system may be slow.
 fn keep(kept: KeptOrders, decision: Decision) {
     worker_thread::beside(move || {
         without_signal(libc::SIGXFSZ, || kept.keep(&decision, now()));

@@ -29,17 +29,17 @@ pub struct Call {
     searchers: Vec<u32>,
     /// Ranks that place the tasks of a node, by node.
     placers: Vec<u32>,
-    /// Seed of the first searcher; the others count on from there.
+    /// Seed of the first searcher. Searcher `i` has this seed plus `i`.
     seed: u64,
-    /// For all of it, in milliseconds.
+    /// Time limit of the whole search, in milliseconds.
     limit: u64,
 }
 
-/// What came of it.
+/// The permutation that was found.
 #[derive(Debug)]
 pub struct SearchAnswer {
     pub process_of_task: Vec<u32>,
-    /// The time limit struck somewhere.
+    /// At least one process reached the time limit.
     pub cut: bool,
     /// Searches and placements without an answer.
     pub failed: usize,
@@ -57,12 +57,12 @@ pub fn memory_for(tasks: usize, edges: usize) -> u64 {
         .saturating_add(16 << 20)
 }
 
-/// How long to wait for work that has `limit`: it looks at the clock now and then only.
+/// How long to wait for work with a time `limit`. The work looks at the clock only now and then.
 pub fn patience(limit: Duration) -> Duration {
     limit + (limit / 2).clamp(Duration::from_secs(1), Duration::from_secs(5))
 }
 
-/// Does `work` within `limit`, with the trouble this process is to have.
+/// Does `work` within `limit`, with the fault that RANKWEAVE_INJECT asks for in this process.
 pub fn careful<T: Send + 'static>(
     rank: usize,
     limit: Duration,
@@ -96,18 +96,18 @@ impl Call {
                 *placer = process;
             }
         }
-        // Spread over the machine: neighbouring nodes may share what is slow about them.
+        // Spread over the machine: neighbouring nodes may be slow for the same reason.
         let count = searchers.clamp(1, placers.len().max(1));
         let searchers = (0..count).map(|k| placers[k * placers.len() / count]).collect();
         Call { searchers, placers, seed, limit: limit.as_millis() as u64 }
     }
 
-    /// Of the limit, what the search for nodes may take.
+    /// The part of the limit for the search for nodes.
     fn for_nodes(&self) -> Duration {
         Duration::from_millis(self.limit * 6 / 10)
     }
 
-    /// And what placing inside a node may take.
+    /// The part of the limit for placing tasks inside nodes.
     fn inside(&self) -> Duration {
         Duration::from_millis(self.limit * 3 / 10)
     }
@@ -132,7 +132,7 @@ impl Call {
     }
 }
 
-/// The part of every process but rank 0.
+/// What every process except rank 0 does.
 pub fn help<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     let rank = job.rank as u32;
     if let Some(k) = call.searchers.iter().position(|&searcher| searcher == rank) {
@@ -171,7 +171,7 @@ fn same_members(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
     sorted(a) == sorted(b)
 }
 
-/// The part of rank 0.
+/// What rank 0 does.
 pub fn lead<A: Abi>(
     job: &PrivateComm<A>,
     call: &Call,
@@ -208,7 +208,7 @@ pub fn lead<A: Abi>(
             Ok(_) => failed += 1,
             Err(failure) => {
                 failed += 1;
-                // What this process met itself says more.
+                // The error of this process says more than that of another one.
                 if searcher == 0 {
                     first = failure;
                 }

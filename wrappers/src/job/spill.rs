@@ -9,7 +9,7 @@ use rw::options::{Settings, Spill};
 use rw::store::spill::{About, Order};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rank 0 tells, when the program exits, how to get at the matrix.
+/// Whether this process prints, when the program exits, how to get the matrix: rank 0 does.
 static TELL: AtomicBool = AtomicBool::new(false);
 
 /// Puts the counters of process `rank` of `size` into a spill file, unless that is switched off.
@@ -58,7 +58,7 @@ extern "C" fn exiting() {
     }
 }
 
-/// The matrix is in the store: the file goes.
+/// Removes the file, because the matrix is in the store.
 pub fn finish() {
     flush::stop();
     spill::finish();

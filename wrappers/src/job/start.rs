@@ -17,7 +17,7 @@ use crate::job::locate::{self, Step};
 use crate::job::places::{LOCATION_BYTES, Location, Locations};
 use crate::job::rank_zero;
 use crate::job::running::{self, RunningJob};
-use crate::job::search::{self, Leader, Word};
+use crate::job::search::{self, RankZeroSearch, SearchReply};
 use crate::job::spill;
 use crate::job::stdin;
 use crate::mpi::abi::{Abi, Handle};
@@ -42,18 +42,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// The program's MPI_Init or MPI_Init_thread came by here.
+/// The library saw the program's MPI_Init or MPI_Init_thread.
 static INIT_SEEN: AtomicBool = AtomicBool::new(false);
 
 /// How long to wait for the other processes at the start.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Up to how many processes all tell rank 0 at once where they are, asked or not.
+/// In jobs of up to this many processes, each sends its location to rank 0 along with the first step, before
+/// it is known whether rank 0 needs it.
 const AHEAD: usize = 4096;
 
 /// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
 pub fn init_seen() {
     INIT_SEEN.store(true, Ordering::Release);
-    // What is mapped by now: before it makes its first call.
+    // The objects that are mapped by now, before the program's first MPI call.
     hooks::redirect();
 }
 
@@ -99,7 +100,7 @@ pub fn finish_sessions<A: Abi>() {
 /// Called at the first call that would be recorded while there is no job: if MPI was initialised
 /// without this library seeing it (by another tool, or through a handle of dlopen), recording starts
 /// here. Nothing collective may be done at such a call, so that the processes agree at the end, and
-/// the ranks of such a launch are left alone.
+/// such a launch keeps the launcher's order.
 #[cold]
 pub fn start_late() {
     if STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire) {
@@ -164,18 +165,18 @@ fn watch<A: Abi>(size: usize, job: RunningJob) {
     });
 }
 
-/// All processes of a job: those of the world, or of a communicator made from a session.
+/// The processes of a job: those of the world, or of a communicator made from a session.
 #[derive(Debug)]
-struct Everybody<A: Abi> {
+struct JobProcesses<A: Abi> {
     comm: A::Comm,
     rank: usize,
     size: usize,
     sessions: bool,
 }
 
-impl<A: Abi> Everybody<A> {
-    /// In a communicator; a session's process of rank 0 in it may have another task, `session_rank`.
-    /// `None` if there is nobody to talk to.
+impl<A: Abi> JobProcesses<A> {
+    /// The processes of a communicator. In a session, the caller's rank is `session_rank`.
+    /// `None` after an MPI error, or if there is only one.
     fn of(comm: A::Comm, session_rank: Option<c_int>) -> Option<Self> {
         let (mut size, mut rank) = (0, 0);
         let mpi = pmpi::<A>();
@@ -190,7 +191,7 @@ impl<A: Abi> Everybody<A> {
             return None;
         }
         let rank = session_rank.unwrap_or(rank) as usize;
-        Some(Everybody { comm, rank, size: size as usize, sessions: session_rank.is_some() })
+        Some(JobProcesses { comm, rank, size: size as usize, sessions: session_rank.is_some() })
     }
 }
 
@@ -204,26 +205,26 @@ fn settings_of(sessions: bool) -> Settings {
     }
 }
 
-/// The communicator of the library, in the making while rank 0 looks at the store.
+/// The library's communicator, which is made while rank 0 looks at the store.
 enum OwnComm<A: Abi> {
     Pending(PendingDuplicate<A>),
-    /// Of a session's processes, in the order of their tasks: still to be made.
+    /// In a session: still to be made, with the ranks in the order of the tasks.
     OfSessions,
 }
 
 impl<A: Abi> OwnComm<A> {
-    fn begin(everybody: &Everybody<A>) -> Self {
-        match everybody.sessions {
+    fn begin(all: &JobProcesses<A>) -> Self {
+        match all.sessions {
             true => OwnComm::OfSessions,
-            false => OwnComm::Pending(PendingDuplicate::begin(everybody.comm)),
+            false => OwnComm::Pending(PendingDuplicate::begin(all.comm)),
         }
     }
 
-    fn end(self, everybody: &Everybody<A>) -> Option<PrivateComm<A>> {
+    fn end(self, all: &JobProcesses<A>) -> Option<PrivateComm<A>> {
         let comm = match self {
             OwnComm::Pending(duplicate) => duplicate.end()?,
             OwnComm::OfSessions => {
-                let (all, task) = (everybody.comm, everybody.rank as c_int);
+                let (all, task) = (all.comm, all.rank as c_int);
                 let mut comm = A::comm_null();
                 // SAFETY: a valid communicator; all of its processes are here and do the same.
                 let code = unsafe { pmpi::<A>().comm_split(all, 0, task, &raw mut comm) };
@@ -237,20 +238,20 @@ impl<A: Abi> OwnComm<A> {
 /// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
 /// `session_rank` is the caller's task. `None`: the library has nothing to do in this process.
 fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
-    let everybody = Everybody::<A>::of(all, session_rank)?;
-    let settings = settings_of(everybody.sessions);
+    let all = JobProcesses::<A>::of(all, session_rank)?;
+    let settings = settings_of(all.sessions);
     let mut clock = StepTimer::new();
-    let (processes, locations) = meet(&everybody, settings.mode == Mode::Off)?;
+    let (processes, locations) = meet(&all, settings.mode == Mode::Off)?;
     clock.step("meeting");
-    let own = OwnComm::begin(&everybody);
+    let own = OwnComm::begin(&all);
 
-    let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, everybody.size, processes)));
-    let (told, mut recorder) = (everybody.rank == 0).then(decided).flatten().unzip();
+    let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, all.size, processes)));
+    let (told, mut recorder) = (all.rank == 0).then(decided).flatten().unzip();
     clock.step("plan");
-    let mut leader = recorder.as_mut().map(|recorder| Leader::new(recorder, &mut clock));
+    let mut leader = recorder.as_mut().map(|recorder| RankZeroSearch::new(recorder, &mut clock));
     let told = told.unwrap_or_default();
     let step = first_step(&told, leader.as_mut(), locations);
-    let job = own.end(&everybody)?;
+    let job = own.end(&all)?;
     if let Some(leader) = &mut leader {
         leader.clock.step("own communicator");
     }
@@ -271,14 +272,14 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     clock.step("new world");
 
     count_into_file(&job, &settings, &mut instructions, recorder.as_ref().zip(Some(&places)));
-    if everybody.sessions {
+    if all.sessions {
         world::set_base::<A>(Some(job.comm));
     }
     if let Some(recorder) = recorder.as_ref().filter(|_| settings.verbose >= 2) {
         clock.step("rest");
         message::line(&format!("{}: {}", recorder.key(), clock.words()));
     }
-    let (size, comm, sessions) = (job.size, Some(job.into_bits()), everybody.sessions);
+    let (size, comm, sessions) = (job.size, Some(job.into_bits()), all.sessions);
     let started = Instant::now();
     watch::<A>(size, RunningJob { comm, started, instructions, places, recorder, sessions });
     if replaced {
@@ -289,8 +290,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
 
 /// Waits for all processes and finds out what they have in common. Also returns their locations, if
 /// every process sent its own along with this step. `None`: the library has nothing to do.
-fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
-    let &Everybody { comm, rank, size, sessions } = everybody;
+fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
+    let &JobProcesses { comm, rank, size, sessions } = all;
     // Along with the first step, because every step costs a turn of all processes where these outnumber
     // the processors.
     let mine = (!sessions && size <= AHEAD).then(|| Location::mine().to_bytes());
@@ -298,7 +299,7 @@ fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Optio
         mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(comm, rank, size, mine));
     let agreed = Agreement::reach::<A>(comm, off, PATIENCE);
     let locations = agreed.as_ref().zip(locations).and_then(|(agreed, locations)| {
-        // A process that came late may be alone.
+        // Other processes may have given up on a process that came late.
         locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
     let Some(agreed) = agreed else {
@@ -319,13 +320,13 @@ fn meet<A: Abi>(everybody: &Everybody<A>, off: bool) -> Option<(Processes, Optio
 /// The first step of the search for an order, which rank 0 sends along with its instructions.
 fn first_step(
     instructions: &Instructions,
-    leader: Option<&mut Leader>,
+    leader: Option<&mut RankZeroSearch>,
     locations: Option<Locations>,
-) -> Step<Word> {
+) -> Step<SearchReply> {
     match (instructions.action, leader, locations) {
         (Action::Reorder, Some(leader), Some(locations)) => {
             let first = guarded(|| Some(leader.first(&locations)));
-            first.unwrap_or(Step::Answer(Word::Order(Vec::new())))
+            first.unwrap_or(Step::Answer(SearchReply::Order(Vec::new())))
         }
         _ => Step::Gather,
     }
@@ -376,11 +377,33 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) 
     let mine =
         instructions.process_of_task.iter().position(|&process| process as usize == job.rank);
     let processes: Vec<c_int> = instructions.process_of_task.iter().map(|&p| p as c_int).collect();
+    let Some(comm) = communicator_in_order(job, &processes) else {
+        instructions.process_of_task.clear();
+        return false;
+    };
+    // SAFETY: the world and our own communicator are valid; the name is a C string.
+    unsafe {
+        handle::copy_error_handler::<A>(A::comm_world(), comm);
+        let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
+    }
+    world::set_order(&instructions.process_of_task);
+    world::replace::<A>(Some(comm));
+    launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
+    guarded(|| {
+        stdin::forward(job, *instructions.process_of_task.first()?);
+        Some(())
+    });
+    true
+}
+
+/// A communicator of all processes with these ranks: process `processes[i]` becomes rank `i`. `None` after an
+/// MPI error, which all processes see, since its cause is common to them (no context ids left). Collective.
+fn communicator_in_order<A: Abi>(job: &PrivateComm<A>, processes: &[c_int]) -> Option<A::Comm> {
     let mut comm = A::comm_null();
     let mpi = pmpi::<A>();
     // SAFETY: collective over all processes; a valid communicator, groups that are freed again.
-    // Not on the world itself, where an error would end the program. Other than a split, it takes one
-    // step of all processes only.
+    // It is made from our own communicator, because an error on the world itself would end the program.
+    // Unlike a split, it takes one collective step only.
     let code = unsafe {
         let (mut all, mut ordered) = (A::Group::from_bits(0), A::Group::from_bits(0));
         let mut code = mpi.comm_group(job.comm, &raw mut all);
@@ -394,22 +417,5 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) 
         }
         code
     };
-    if code != 0 || comm == A::comm_null() {
-        // An error here is one of the whole job (no context ids left): all see it.
-        instructions.process_of_task.clear();
-        return false;
-    }
-    // SAFETY: the world and our own communicator are valid; the name is a C string.
-    unsafe {
-        handle::copy_error_handler::<A>(A::comm_world(), comm);
-        let _ = mpi.comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
-    }
-    world::set_order(&instructions.process_of_task);
-    world::replace::<A>(Some(comm));
-    launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));
-    guarded(|| {
-        stdin::forward(job, *instructions.process_of_task.first()?);
-        Some(())
-    });
-    true
+    (code == 0 && comm != A::comm_null()).then_some(comm)
 }

@@ -30,7 +30,7 @@ const MOST_ADDRESSES: usize = 8;
 /// Bytes of an [`Offer`], encoded.
 const MOST_BYTES: usize = 1024;
 
-/// Where the process that is to have the input waits for it.
+/// The address at which the process that is to have the input waits for it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Offer {
     node: u64,
@@ -40,7 +40,7 @@ struct Offer {
     addresses: Vec<IpAddr>,
 }
 
-/// What became of it.
+/// The result of handing on the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// There is no input, or it could not be handed on.
@@ -49,8 +49,8 @@ enum Way {
     Connection = 2,
 }
 
-/// Hands the launcher's first process's input to the process that is task 0. Collective over `job` in
-/// so far as all call it; two take part.
+/// Hands the standard input of the launcher's first process to the process that is task 0. All processes of
+/// `job` call it, and two of them take part.
 pub fn forward<A: Abi>(job: &PrivateComm<A>, reader: u32) {
     if reader == 0 {
         return;
@@ -113,7 +113,7 @@ fn nothing() -> Option<OwnedFd> {
     std::fs::File::open("/dev/null").ok().map(Into::into)
 }
 
-/// The reader's side.
+/// What the process that is to read the input does.
 struct Waiting {
     offer: Offer,
     local: UnixListener,
@@ -136,7 +136,7 @@ impl Waiting {
         Some(Waiting { offer: Offer { node, secret, port, addresses }, local, remote })
     }
 
-    /// Takes the descriptor and gives the own one for it.
+    /// Receives the descriptor, and sends this process's own descriptor in exchange.
     fn descriptor(&self) -> Option<OwnedFd> {
         self.local.set_nonblocking(true).ok()?;
         let mut stream = patiently(|| self.local.accept().ok().map(|(stream, _)| stream))?;
@@ -162,7 +162,7 @@ impl Waiting {
     }
 }
 
-/// The giver's side, when the other one was reached.
+/// What the process with the input does, once it has reached the reader.
 enum Given {
     Descriptor(UnixStream),
     Connection(TcpStream),
@@ -203,7 +203,7 @@ impl Given {
         }
     }
 
-    /// The other one knows by now.
+    /// The reader knows it by now.
     fn finish(self) {
         match self {
             Given::Descriptor(stream) => {
@@ -212,7 +212,7 @@ impl Given {
                 }
             }
             Given::Connection(stream) => {
-                // SAFETY: descriptor 0 is open, as was seen before; the copy belongs to nobody else.
+                // SAFETY: descriptor 0 is open, as was seen before; only this function has the copy.
                 let copy = unsafe { libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3) };
                 if copy < 0 {
                     return;
@@ -228,7 +228,7 @@ impl Given {
     }
 }
 
-/// Passes on what comes, in a thread that takes none of the program's signals (SIGPIPE among them).
+/// Sends the input on, in a thread that gets none of the program's signals, not even SIGPIPE.
 fn relay(mut input: std::fs::File, mut output: TcpStream) {
     crate::sys::worker_thread::beside(move || {
         let mut buffer = [0u8; 16 << 10];
@@ -249,14 +249,14 @@ fn local_address(secret: &[u8; 16]) -> Option<LocalAddr> {
     LocalAddr::from_abstract_name(name).ok()
 }
 
-/// No step takes longer than it may.
+/// Gives a connection the time limit of a step.
 fn prepare_local(stream: &UnixStream) -> Option<()> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     stream.set_write_timeout(Some(PATIENCE)).ok()
 }
 
-/// Reads what the other side has to say first.
+/// Reads the first message of the other side.
 fn expect(stream: &mut impl Read, secret: &[u8; 16]) -> Option<()> {
     let mut said = [0u8; 16];
     stream.read_exact(&mut said).ok()?;
@@ -328,7 +328,7 @@ fn receive(stream: &UnixStream) -> Option<OwnedFd> {
     }
 }
 
-/// Addresses of this node, those of its networks before its own.
+/// Addresses of this node. Those in its networks come before loopback addresses.
 fn addresses() -> Vec<IpAddr> {
     let mut found = Vec::new();
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
@@ -353,7 +353,7 @@ fn addresses() -> Vec<IpAddr> {
                 }
                 _ => continue,
             };
-            // Those of a link need its name, which is another one on the other node.
+            // An IPv6 link-local address needs the name of an interface, which differs between nodes.
             let of_a_link = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
             if !of_a_link {
                 found.push(address);

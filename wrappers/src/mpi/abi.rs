@@ -143,7 +143,7 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const IN_PLACE: usize;
     const COMBINER_NAMED: c_int;
     const ERR_OTHER: c_int;
-    /// What MPI_Topo_test gives for each kind of topology.
+    /// The result of MPI_Topo_test for each kind of topology.
     const CART: c_int;
     const GRAPH: c_int;
     const DIST_GRAPH: c_int;
@@ -185,7 +185,7 @@ pub trait Abi: Copy + Send + Sync + 'static {
     /// MPI_WEIGHTS_EMPTY, as an address.
     fn weights_empty() -> usize;
 
-    /// What a value of MPI_Topo_test means.
+    /// The kind of topology for a result of MPI_Topo_test.
     fn topology_kind(status: c_int) -> Option<TopologyKind> {
         match status {
             s if s == Self::CART => Some(TopologyKind::Cartesian),

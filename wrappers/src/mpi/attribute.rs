@@ -7,8 +7,8 @@ pub type Deleted<H> = unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void) -
 type Copied<H> =
     unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 
-/// A new keyval whose values are not copied to duplicates and tell when their object goes;
-/// `create` calls MPI with the addresses of both callbacks and where the keyval goes.
+/// A new keyval. Its values are not copied to duplicates, and its delete callback tells when an object is freed.
+/// `create` calls MPI with the addresses of both callbacks and of the keyval.
 pub fn keyval<H>(
     deleted: Deleted<H>,
     create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,

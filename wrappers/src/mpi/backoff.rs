@@ -22,18 +22,18 @@ use std::sync::OnceLock;
 
 /// How long a process may wait before it rests.
 const SLICE_NANOSECONDS: i64 = 50_000;
-/// And how long it rests. (64 ranks of MPICH on two processors, in the same series: a new world took 31 ms,
+/// How long it rests. (64 ranks of MPICH on two processors, in the same series: a new world took 31 ms,
 /// with a rest of 0.1 ms 63 ms.)
 const REST_NANOSECONDS: i64 = 1_000_000;
 
 /// How a process waits between two tests of a request.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
-    /// After each of the first so many tests, it only yields the processor.
+    /// After each of this many tests at the beginning, it only yields the processor.
     yields: u32,
-    /// Then it sleeps for so many microseconds, twice as long each time,
+    /// After the next test it sleeps for this many microseconds, and twice as long after each further test,
     first: u32,
-    /// and for so many at most.
+    /// but never longer than this many microseconds.
     longest: u32,
 }
 
@@ -44,7 +44,7 @@ const OFTEN: Manner = Manner { yields: 200, first: 100, longest: 100 };
 const SELDOM: Manner = Manner { yields: 20, first: 100, longest: 1000 };
 
 impl Manner {
-    /// Microseconds to sleep after so many tries; 0 to give the processor away.
+    /// Microseconds to sleep after this many `tries`; 0 means to yield the processor.
     fn pause(self, tries: u32) -> u32 {
         match tries.checked_sub(self.yields) {
             None => 0,
@@ -73,7 +73,7 @@ thread_local! {
     static TIMER: Cell<usize> = const { Cell::new(NO_TIMER) };
 }
 
-/// Where launchers say how many processes of the job run on this node.
+/// The variables in which launchers say how many processes of the job run on this node.
 const ON_NODE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"];
 
 /// Runs `call`, which may block. In Open MPI there is no timer: it yields by itself where processes are many,
@@ -237,7 +237,7 @@ mod tests {
         assert!(GAVE_WAY.load(Ordering::Relaxed) >= 3, "again and again");
         drop(alarm);
         assert_eq!(action(signal), libc::SIG_DFL);
-        // A signal that was left over would end the test here.
+        // A pending signal would end the test here.
         std::thread::sleep(Duration::from_millis(2));
     }
 

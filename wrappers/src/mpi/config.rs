@@ -11,7 +11,7 @@ static SETTINGS: OnceLock<(Settings, Vec<Error>)> = OnceLock::new();
 static CHAIN: OnceLock<Option<bool>> = OnceLock::new();
 static MODEL: AtomicU8 = AtomicU8::new(0);
 
-/// What the environment says, and what in it could not be understood.
+/// The settings in the environment, and an error for each that could not be understood.
 pub fn settings() -> &'static (Settings, Vec<Error>) {
     SETTINGS.get_or_init(Settings::from_process_env)
 }

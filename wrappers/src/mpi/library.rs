@@ -134,7 +134,7 @@ pub fn same_object(a: usize, b: usize) -> bool {
     of_library(a) && of_library(b) || file_of(a as *mut c_void) == file_of(b as *mut c_void)
 }
 
-/// True for the address of a function of an MPI library, or of a library below one.
+/// True if an address is that of a function of an MPI library, or of a library that it is built on.
 pub fn owns(address: usize) -> bool {
     let file = file_of(address as *mut c_void);
     let name = file.rsplit('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the MPI library says of itself.
+//! The version of the MPI library, in its own words.
 
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;

@@ -1,4 +1,4 @@
-//! The processes of a communicator that want a new permutation: who they are, what they agree on, and
+//! The processes of a communicator that ask for a permutation: which they are, what they agree on, and
 //! how they receive the permutation from the process that computes it.
 
 use crate::comm::encoding;

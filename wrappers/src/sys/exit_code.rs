@@ -1,4 +1,4 @@
-//! The exit code of this process, for those who have to know that it failed.
+//! Calls a function when this process ends with an exit code of failure.
 //!
 //! Limits: a process that ends by a signal, `_exit` or `quick_exit` has no exit code that can be seen here.
 

@@ -54,8 +54,8 @@ pub(super) struct Diagnosis {
     pub spill: Option<PathBuf>,
     /// Key of the record, where the number of ranks is known, and when it was recorded.
     pub key: Option<(String, Option<u64>)>,
-    /// Why the ranks are left alone whatever is stored, if so.
-    pub left_alone: Option<String>,
+    /// Why the launcher's order is kept whatever is stored, if so.
+    pub order_kept_because: Option<String>,
     pub nodes: Option<Vec<probe::Node>>,
 }
 
@@ -95,12 +95,12 @@ impl Diagnosis {
             (Mode::Shuffle, _) => format!("{counted}; the ranks get a random order"),
             (Mode::Record, _) => format!("{counted}, in the launcher's order"),
             _ if !alike => format!(
-                "{counted}; the ranks are left alone, because different programs cannot change \
+                "{counted}; the launcher's order is kept, because different programs cannot change \
                  places"
             ),
-            _ if self.left_alone.is_some() => format!(
-                "{counted}; the ranks are left alone: {}",
-                self.left_alone.as_deref().unwrap_or_default()
+            _ if self.order_kept_because.is_some() => format!(
+                "{counted}; the launcher's order is kept: {}",
+                self.order_kept_because.as_deref().unwrap_or_default()
             ),
             (_, Some((key, Some(_)))) => format!(
                 "{counted}; the ranks are reordered by what is stored under {key}, if that pays"

@@ -32,7 +32,7 @@ impl Diagnosis {
             store: None,
             spill: None,
             key: None,
-            left_alone: None,
+            order_kept_because: None,
             nodes: None,
         };
         checks::library(&mut diagnosis);
@@ -109,7 +109,8 @@ impl Diagnosis {
             return;
         }
         if let Some(pattern) = settings.deny.matching(&path, &identity.name) {
-            self.left_alone = Some(format!("the program is in the list of --deny ('{pattern}')"));
+            self.order_kept_because =
+                Some(format!("the program is in the list of --deny ('{pattern}')"));
             return;
         }
         let Some(store) = self.store.as_ref().filter(|_| settings.mode == Mode::Auto) else {
@@ -132,7 +133,7 @@ impl Diagnosis {
         };
         let found = "'rankweave check' found that the program gives other results with other ranks";
         warn("check-differs", format!("{found}: {reason}"));
-        self.left_alone = Some("'rankweave check' found a difference".into());
+        self.order_kept_because = Some("'rankweave check' found a difference".into());
     }
 
     /// Starts the launcher with this program in place of the real one. Errors: it cannot be started,

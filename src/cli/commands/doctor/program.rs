@@ -158,7 +158,7 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
             "profiles-itself",
             format!(
                 "the program has a profiling layer linked in and calls {} functions such as {}: \
-                 these calls are not recorded, and its ranks are left alone",
+                 these calls are not recorded, and its launches keep the launcher's order",
                 own.len(),
                 own[0]
             ),
@@ -175,9 +175,9 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
             Some(language) => Severity::Warning.finding(
                 "mpi-unknown-yet",
                 format!(
-                    "{language} loads its MPI library while it runs, and which is not known here; \
-                     functions newer than MPI 3.1 are hidden from it, and if it has some its ranks \
-                     are left alone"
+                    "{language} loads its MPI library while it runs, and it is not known here which one; \
+                     functions newer than MPI 3.1 are hidden from it, and if the library has some, the \
+                     launcher's order is kept"
                 ),
                 format!(
                     "{}=/path/to/libmpi.so, the one that it will load",

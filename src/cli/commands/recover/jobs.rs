@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::cli::console;
 use crate::report::units;
 use crate::store::Store;
-use crate::store::spill::{Recovery, Unfinished};
+use crate::store::spill::{LeftoverJob, Recovery};
 use serde_json::json;
 
 /// Ranges of missing tasks that are listed.
@@ -15,7 +15,7 @@ const MOST_RANGES: usize = 8;
 /// Makes a record of what a job left, or removes it.
 ///
 /// Errors: the files cannot be read, or the store cannot be written.
-pub(super) fn settle(job: &Unfinished, asked: Option<&Store>, action: Action) -> Result<Settled> {
+pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -> Result<Settled> {
     let store = job.store(asked)?;
     let key = units::printable(&job.job.key);
     let choice = match action {
@@ -47,12 +47,12 @@ pub(super) fn settle(job: &Unfinished, asked: Option<&Store>, action: Action) ->
 }
 
 /// The number of a job, as it is shown and asked for.
-pub(super) fn id(job: &Unfinished) -> String {
+pub(super) fn id(job: &LeftoverJob) -> String {
     format!("{:016x}", job.job.id)
 }
 
 /// The outcome of a job, in one line.
-fn sentence(job: &Unfinished, outcome: &Recovery) -> String {
+fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     let record = &outcome.record;
     let unfinished = record.unfinished.clone().unwrap_or_default();
     let total: u64 = record.launch.total_bytes;

@@ -4,7 +4,7 @@ use super::Remains;
 use super::held_records::problem;
 use super::jobs::id;
 use crate::report::units;
-use crate::store::spill::Unfinished;
+use crate::store::spill::LeftoverJob;
 use serde_json::{Value, json};
 
 /// What is there for scripts.
@@ -58,7 +58,7 @@ pub(super) fn json(found: &Remains, failures: &[String]) -> Value {
 /// What is there for people.
 pub(super) fn table(found: &Remains) -> String {
     let Remains { jobs, strays, held: waiting, .. } = found;
-    let key = |job: &Unfinished| units::printable(&job.job.key);
+    let key = |job: &LeftoverJob| units::printable(&job.job.key);
     let wide = jobs.iter().map(key).chain(waiting.iter().map(|h| units::printable(&h.entry.key)));
     let wide = wide.map(|k| k.chars().count()).max().unwrap_or(0).max(3);
     let mut out = format!(

@@ -12,7 +12,7 @@ use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::options::Spill;
 use crate::report::units;
-use crate::store::spill::{Choice, Stray, Unfinished, candidates, collect};
+use crate::store::spill::{Choice, LeftoverJob, Stray, candidates, collect};
 use crate::store::{Held, RefusedRecords, in_order};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -218,7 +218,7 @@ impl Args {
 /// What jobs left that did not reach MPI_Finalize, or whose store refused the record.
 struct Remains {
     /// Jobs, from the files of their processes.
-    jobs: Vec<Unfinished>,
+    jobs: Vec<LeftoverJob>,
     /// Files that cannot be read.
     strays: Vec<Stray>,
     /// Records that their store refused.

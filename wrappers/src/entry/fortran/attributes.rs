@@ -4,7 +4,8 @@ use crate::entry::fortran_arguments::{code, effective, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 
-/// An attribute of the world: on the replacement, else (a predefined one) on the true world.
+/// An attribute of the world: that of the replacement, or else that of the true world, which has the predefined
+/// attributes.
 ///
 /// # Safety
 /// Arguments of the program; `get` sets `flag` and `ierror`.

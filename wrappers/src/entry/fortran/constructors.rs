@@ -1,7 +1,7 @@
 //! The constructors of topologies from Fortran: the counterparts of `entry::constructors`.
 //!
 //! Calls that every process makes with the same arguments go on to the Fortran function, with
-//! another communicator where the ranks are new. Edges that moved go to the C function.
+//! another communicator where the ranks are new. If the edges belong to other processes now, the C function is called.
 
 use crate::entry::constructors::{cartesian, graph, with_edges};
 use crate::entry::fortran_arguments::{comm, effective, int};
@@ -55,8 +55,7 @@ fn array(argument: Argument) -> *const c_int {
     argument.cast_const().cast()
 }
 
-/// The communicator and the LOGICAL `reorder` to pass on; the first two arguments are where they
-/// can be.
+/// The communicator and the LOGICAL `reorder` to pass on. The first two arguments are places in memory for them.
 unsafe fn arguments<A: Abi>(
     step: &Step<A>,
     base: &mut c_int,
@@ -77,7 +76,7 @@ unsafe fn arguments<A: Abi>(
     }
 }
 
-/// The communicator that a constructor has put there.
+/// The communicator that a constructor has written to this address.
 unsafe fn made_there<A: Abi>(made: Argument, ierror: Argument) -> Option<A::Comm> {
     // SAFETY: the program's own arguments, after the call.
     unsafe { (crate::entry::fortran_arguments::code(ierror) == 0).then(|| comm::<A>(made)) }
@@ -143,7 +142,7 @@ pub unsafe extern "C-unwind" fn graph_create<A: Abi, const B: usize>(
     }
 }
 
-/// Gives the rank that a constructor of such a topology gave, if there was one.
+/// Writes the rank that a constructor of the same topology gave, if the program called one.
 ///
 /// # Safety
 /// Arguments of the program, after the call that set `rank` and `ierror`.

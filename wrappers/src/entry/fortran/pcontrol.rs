@@ -1,11 +1,11 @@
-//! `MPI_PCONTROL`: from Fortran there is the level only.
+//! `MPI_PCONTROL`: Fortran passes the level only.
 
 use crate::entry::next::{self, Argument};
 use crate::entry::pcontrol::from_fortran;
 use crate::mpi::abi::Abi;
 
-/// `MPI_Pcontrol`. The standard has no error code here, but MPICH writes one where its second argument
-/// points to: whatever the program has there goes on to it.
+/// `MPI_Pcontrol`. In the standard it has no error code, but MPICH writes one to the address in its second argument.
+/// So the second register is passed on as the program left it.
 pub unsafe extern "C-unwind" fn pcontrol<A: Abi, const B: usize>(
     level: Argument,
     second: Argument,
