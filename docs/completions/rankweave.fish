@@ -68,7 +68,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'Ho
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may always be reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
@@ -266,7 +266,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may be reordered whatever speaks against it' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may always be reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"

@@ -67,10 +67,10 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &Mode::NAMES,
         help: "What to do: auto, record, reorder, shuffle or off",
-        long: "auto records when nothing is stored under the key and reorders otherwise. record \
+        long: "auto records when nothing is stored under the key, and reorders otherwise. record \
                records in the launcher's order. reorder asks for a stored matrix; without one it \
-               says so and records. shuffle hands the program a random permutation of its ranks: \
-               a safety test, see 'rankweave check'. off calls MPI directly.",
+               says so and records. shuffle gives the program a random permutation of its ranks, \
+               as a safety test: see 'rankweave check'. off records nothing and changes nothing.",
         apply: |s, v| Mode::parse(v).map(|m| s.mode = m),
     },
     Opt {
@@ -80,8 +80,9 @@ pub static TABLE: &[Opt] = &[
         default: "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave",
         choices: &[],
         help: "Directory where matrices are kept between launches",
-        long: "Rank 0 reads and writes it, so it has to be visible from the node of rank 0 only. \
-               It is created when needed. One file per key.",
+        long: "Rank 0 reads and writes it, so only the node of rank 0 has to see it. It is created \
+               when needed. Each key has the file KEY.rkw there, and a folder KEY.runs for records \
+               of other arguments.",
         apply: |s, v| set(&mut s.store, Some(v.into())),
     },
     Opt {
@@ -91,9 +92,10 @@ pub static TABLE: &[Opt] = &[
         default: "name and identity of the executable, and the number of ranks",
         choices: &[],
         help: "Name under which the matrix of this program is kept",
-        long: "Give one when the same executable communicates differently from input to input, or \
-               when different executables communicate alike. A matrix is only used for a launch of \
-               as many ranks as it was recorded with.",
+        long: "Launches with other arguments are told apart under the same key ('rankweave list \
+               --all'). Another key is needed if the same arguments mean different input, or if \
+               different executables communicate alike. A matrix is only used for a launch with as \
+               many ranks as it was recorded with.",
         apply: key,
     },
     Opt {
@@ -169,8 +171,9 @@ pub static TABLE: &[Opt] = &[
         default: "10",
         choices: &[],
         help: "Wall time that computing the mapping may take",
-        long: "The best mapping found until then is used; a search that does not end soon after is \
-               given up, and the ranks stay. Also accepts 500ms, 2m.",
+        long: "The best mapping found until then is used. A search that does not end soon after \
+               the limit is given up, and the launch keeps the launcher's order. Also accepts \
+               500ms, 2m.",
         apply: |s, v| parse::seconds(v).map(|t| s.time_limit = t),
     },
     Opt {
@@ -180,10 +183,11 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &[],
         help: "How many processes search for an order when the job starts",
-        long: "With 1 rank 0 searches alone. With more, the first process of each of N nodes looks \
-               for the node of every task, each with a seed of its own, the best answer counts, and \
-               then the first process of every node places the tasks inside it. auto is 1 below 1024 \
-               tasks and 4 from there on. Only trees with several nodes are shared so.",
+        long: "With 1, rank 0 searches alone. With N, the first process of each of N nodes looks \
+               for the node of every task, each with another seed, and the best answer is taken. \
+               Then the first process of every node places the tasks of its node. auto is 1 below \
+               1024 tasks, and 4 from there on. Only trees with several nodes are searched \
+               together.",
         apply: |s, v| {
             s.searchers = match v.eq_ignore_ascii_case("auto") {
                 true => None,
@@ -199,9 +203,9 @@ pub static TABLE: &[Opt] = &[
         default: "model",
         choices: &Collectives::NAMES,
         help: "How collective calls become traffic between pairs: logical or model",
-        long: "model spreads a collective over the pairs that the usual algorithms use (binomial \
-               trees, rings, recursive doubling). logical takes the call at its word: a broadcast \
-               is the root sending to all other tasks.",
+        long: "model assigns the bytes of a collective call to the pairs that the usual algorithms \
+               use (binomial trees, rings, recursive doubling). logical assigns them as the call \
+               is defined: in a broadcast the root sends to each other task.",
         apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     },
     Opt {
@@ -211,10 +215,10 @@ pub static TABLE: &[Opt] = &[
         default: "sampled",
         choices: &Times::NAMES,
         help: "Whether the time in MPI calls is measured: sampled, all or off",
-        long: "sampled times the calls in random windows, which a thread of the library opens and \
-               closes; programs that call MPI seldom have one window all the time. all times every \
-               call that moves data or waits, which costs each about two readings of the clock. off \
-               measures nothing and has no thread.",
+        long: "sampled times the calls in random windows of time, which a thread of the library \
+               opens and closes. A program that seldom calls MPI has one window that is always \
+               open. all times every call that moves data or waits, and reads the clock twice for \
+               each. off measures nothing and has no thread.",
         apply: |s, v| Times::parse(v).map(|t| s.times = t),
     },
     Opt {
@@ -224,9 +228,9 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &[],
         help: "Directory of the node where counters outlive a program that is killed",
-        long: "Every process counts in a small file there, which is removed when the program has \
-               reached MPI_Finalize. Of a program that ends otherwise (exit, abort, a signal, a time \
-               limit) 'rankweave recover' makes a record of these files. auto is /dev/shm, else \
+        long: "Every process counts in a small file there. The file is removed when the program \
+               reaches MPI_Finalize. If a program ends otherwise (exit, abort, a signal, a time \
+               limit), 'rankweave recover' makes a record of its files. auto is /dev/shm, else \
                $TMPDIR, else /tmp. Directories of network file systems are not used. off keeps no \
                files.",
         apply: |s, v| Spill::parse(v).map(|p| s.spill = p),
@@ -238,8 +242,9 @@ pub static TABLE: &[Opt] = &[
         default: "off",
         choices: &[],
         help: "How often the matrix so far goes into the store",
-        long: "For jobs whose nodes may fail or are cleaned when the job ends: one process of each \
-               node starts 'rankweave recover --running' that often. Also accepts 10m, 1h, off.",
+        long: "For jobs whose nodes may fail, or are cleaned when the job ends. At this interval, \
+               one process of each node starts 'rankweave recover --running'. Also accepts 10m, \
+               1h, off.",
         apply: |s, v| {
             s.flush = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
             Ok(())
@@ -252,9 +257,10 @@ pub static TABLE: &[Opt] = &[
         default: "off",
         choices: &["USR1", "USR2", "off"],
         help: "Signal to any rank that puts the matrix so far into the store",
-        long: "It stores the rows of the tasks on the node of that rank; a job on several nodes needs one \
-               signal on each. A program that handles the signal itself keeps it. With off, a signal does \
-               what it does without rankweave: USR1 ends a program that has no handler.",
+        long: "It stores the rows of the tasks on the node of that rank. A job on several nodes \
+               needs one signal on each. If the program handles the signal itself, its handler is \
+               kept. With off, a signal does what it does without rankweave: USR1 ends a program \
+               that has no handler.",
         apply: |s, v| {
             let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
             parse::choice(v, &["USR1", "USR2", "off"]).map(|i| s.flush_signal = signals[i])
@@ -266,10 +272,11 @@ pub static TABLE: &[Opt] = &[
         value: "NAMES",
         default: "none",
         choices: &[],
-        help: "Programs that may be reordered whatever speaks against it",
-        long: "Names or patterns such as lmp*,/opt/site/bin/*,train.py; one with a slash is compared \
-               with the full path. For these neither --deny counts, nor what 'rankweave check' found, \
-               nor that reordered launches were slower.",
+        help: "Programs that may always be reordered",
+        long: "Names or patterns such as lmp*,/opt/site/bin/*,train.py; one with a slash is \
+               compared with the full path. These programs are reordered even if --deny names \
+               them, if 'rankweave check' found that their results change, or if reordered \
+               launches were slower.",
         apply: |s, v| set(&mut s.allow, Names::parse(v)),
     },
     Opt {
@@ -279,8 +286,8 @@ pub static TABLE: &[Opt] = &[
         default: "none",
         choices: &[],
         help: "Programs that are never reordered, but recorded",
-        long: "Names or patterns as with --allow, which comes first: --deny '*' --allow 'lmp*,pw.x' \
-               reorders those two only. Mode shuffle does not ask.",
+        long: "Names or patterns as with --allow, which has priority: with --deny '*' --allow \
+               'lmp*,pw.x' only those two are reordered. The option has no effect in mode shuffle.",
         apply: |s, v| set(&mut s.deny, Names::parse(v)),
     },
     Opt {
@@ -290,8 +297,9 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &["auto", "off"],
         help: "Whether constructors of topologies may give new ranks (reorder=1)",
-        long: "With off, only the ranks of MPI_COMM_WORLD may change. For programs that pass reorder=1 and \
-               rely on nothing happening: they use a rank of one communicator in another.",
+        long: "With off, only the ranks of MPI_COMM_WORLD may change. This is for programs that \
+               pass reorder=1 but expect unchanged ranks: they use a rank of one communicator in \
+               another.",
         apply: |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
     },
     Opt {
