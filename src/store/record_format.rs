@@ -193,8 +193,18 @@ pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
 /// Errors: it cannot be read, is not a regular file, or is longer than it says or may be.
 pub(super) fn read_sealed(path: &Path, magic: [u8; 8], most: u64) -> std::io::Result<Vec<u8>> {
     let (file, length) = file::open(path)?;
+    sealed_bytes(&file, length, magic, most)
+}
+
+/// [`read_sealed`] of an open file with this length.
+pub(super) fn sealed_bytes(
+    file: &File,
+    length: u64,
+    magic: [u8; 8],
+    most: u64,
+) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    (&file).take(HEADER as u64).read_to_end(&mut bytes)?;
+    file.take(HEADER as u64).read_to_end(&mut bytes)?;
     if !bytes.starts_with(&magic) {
         return Ok(bytes);
     }

@@ -3,6 +3,7 @@
 //! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
 //! * `collective_models`: the models of the collectives against traffic that was measured.
 //! * `decisions`: the index of docs/decisions is complete.
+//! * `hostile`: every reader against broken, lying and odd files.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them, and a name behind it selects: `cli::doctor`. The
@@ -14,5 +15,6 @@
 mod cli;
 mod collective_models;
 mod decisions;
+mod hostile;
 mod layers;
 mod support;

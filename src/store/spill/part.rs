@@ -13,8 +13,9 @@ use super::description::About;
 use super::layout::MOST_TASKS;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::Traffic;
-use crate::store::record_format::{open_sealed, seal};
+use crate::store::record_format::{open_sealed, seal, sealed_bytes};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 
 const MAGIC: [u8; 8] = *b"RKPARTS\n";
 const VERSION: u32 = 1;
@@ -113,6 +114,12 @@ pub fn encode_parts(parts: &[Part]) -> Result<Vec<u8>> {
     let body = postcard::to_allocvec(parts)
         .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the parts: {e}")))?;
     Ok(seal(MAGIC, VERSION, &body))
+}
+
+/// The bytes of an open file of parts with this length. More than `most` bytes, or more than the header
+/// says, are an error.
+pub(super) fn read_parts(file: &File, length: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    sealed_bytes(file, length, MAGIC, most)
 }
 
 /// The parts in the bytes of a file.

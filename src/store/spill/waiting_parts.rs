@@ -1,10 +1,9 @@
 //! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.parts`.
 
 use super::directory::open_own;
-use super::part::{Part, decode_parts, encode_parts};
+use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::store::Store;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -69,12 +68,7 @@ impl Waiting {
             let what = "these parts of a job belong to another user, and are not used";
             return Err(Error::new(ErrorKind::Format, what).at(path.display()));
         };
-        let mut bytes = Vec::new();
-        if meta.len() > LARGEST {
-            let what = "the file is larger than the parts of a job can be";
-            return Err(Error::new(ErrorKind::Format, what).at(path.display()));
-        }
-        file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+        let bytes = read_parts(&file, meta.len(), LARGEST).map_err(failed)?;
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 
