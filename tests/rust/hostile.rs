@@ -292,6 +292,8 @@ fn lies(valid: &[u8], most: usize) -> impl Iterator<Item = (String, Vec<u8>)> {
     all.into_iter().step_by(step)
 }
 
+// `wait` waits for the process by its number, because only wait4 tells its memory.
+#[allow(clippy::zombie_processes)]
 fn run(reader: &Reader, make: &dyn Fn(&Path)) -> Outcome {
     let place = Place::new();
     for folder in ["store/orders", "store/unfinished", "spill"] {
