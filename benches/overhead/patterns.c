@@ -92,6 +92,17 @@ static int turns;
         P##Waitall(2, requests, MPI_STATUSES_IGNORE);                                             \
         P##Type_free(&t);                                                                         \
     }
+#define DATATYPE_USED(P) if (i % 16 == 0) {                                                       \
+        MPI_Datatype t;                                                                           \
+        P##Type_contiguous(2, MPI_DOUBLE, &t);                                                    \
+        P##Type_commit(&t);                                                                       \
+        for (int k = 0; k < 32; k++) {                                                            \
+            P##Irecv(in, 1, t, 0, 0, comms[0], requests);                                         \
+            P##Isend(out, 1, t, 0, 0, comms[0], requests + 1);                                    \
+            P##Waitall(2, requests, MPI_STATUSES_IGNORE);                                         \
+        }                                                                                         \
+        P##Type_free(&t);                                                                         \
+    }
 #define COMMUNICATOR(P) if (i % 16 == 0) {                                                        \
         MPI_Comm c;                                                                               \
         P##Comm_dup(comms[0], &c);                                                                \
@@ -130,6 +141,7 @@ PAIR(request, REQUEST)
 PAIR(request_recv, REQUEST_RECV)
 PAIR(request_mixed, REQUEST_MIXED)
 PAIR(datatype, DATATYPE)
+PAIR(datatype_used, DATATYPE_USED)
 PAIR(communicator, COMMUNICATOR)
 PAIR(communicator_reduced, COMMUNICATOR_REDUCED)
 
@@ -193,8 +205,10 @@ static void lives(void) {
     ROW("life: a persistent receive", request_recv, 1, 60);
     ROW("life: a send of 64 types on 64 communicators", request_mixed, 1, 60);
     ROW("life: a datatype", datatype, 1, 150);
+    // The life, and 5 for each message.
+    ROW("life: a datatype of 32 messages", datatype_used, 16, 310);
     ROW("life: a communicator", communicator, 16, 300);
-    ROW("life: a communicator, with an Allreduce", communicator_reduced, 16, 300);
+    ROW("life: a communicator, with an Allreduce", communicator_reduced, 16, 0);
 }
 
 int main(int argc, char **argv) {

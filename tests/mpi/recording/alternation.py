@@ -1,14 +1,17 @@
 """Alternates between collective calls that differ only in datatype or reduction operation. The matrix must be
-the sum of the matrices of each kind of call alone."""
+the sum of the matrices of each kind of call alone. Then uses many datatypes and communicators by turns, whose
+handles are used again: the program tells what the matrix must be."""
 
 import os
 import shlex
 
 from driver import stacks
-from recording import expected
+from recording import churn, expected
 
 NP = 7
 CALLS = 5
+# Ranks and rounds of the program with many objects.
+MANY = ((2, 6), (3, 3))
 
 
 def by_turns(tool, results, stack, work):
@@ -55,3 +58,25 @@ def by_turns(tool, results, stack, work):
     except ValueError as error:
         problems = [str(error)]
     results.add(f"{stack.name} -n {NP} datatypes and operations by turns", problems)
+
+
+def many_objects(tool, results, stack, work):
+    problem = stack.build("many.c")
+    if problem:
+        results.add(f"{stack.name} compiles many.c", [problem])
+        return
+    for np, rounds in MANY:
+        store = os.path.join(work, f"many-{stack.name}-{np}")
+        command = stack.launch(np, {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
+                                    "RANKWEAVE_STORE": store, "RANKWEAVE_COLLECTIVES": "logical"},
+                               [stack.program("many.c"), str(rounds)])
+        outcome = stacks.execute(command, stack.environment())
+        outcome.command = shlex.join(command)
+        path, problems = tool.stored(store), []
+        if outcome.code != 0 or path is None:
+            problems.append(f"exit code {outcome.code}: {outcome.out[:200]} {outcome.err[:200]}")
+        else:
+            for word, kind in (("sent", "p2p"), ("scattered", "collective")):
+                text = expected.difference(tool.matrix(path, kind), churn.told(outcome.out, word))
+                problems += [f"{kind}: {text}"] if text else []
+        results.add(f"{stack.name} -n {np} many objects by turns", problems, outcome)

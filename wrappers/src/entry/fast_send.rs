@@ -1,4 +1,4 @@
-//! The fast path of a send whose communicator, peer and datatype are cached: twenty instructions.
+//! The fast path of a send whose communicator, peer and datatype are known: some thirty instructions.
 //!
 //! Programs make millions of calls with the arguments of `MPI_Send` (MPI_Isend, MPI_Ssend and others).
 //! Each takes about 70 ns, so that the library may add very little. A compiled wrapper saves registers
@@ -6,74 +6,128 @@
 //! carry no argument. It then jumps to the real function or, with all arguments untouched, to the slow
 //! path. It does what [`super::send`] does.
 //!
+//! The communicator and the datatype are first compared with those that the thread used last. Others are looked
+//! for in their tables ([`Registry`](crate::record::registry::Registry)). A thread that has none of the last
+//! time may not be recording: it takes the slow path.
+//!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
 /// Two functions for one call, for ABIs whose handles are integers (`narrow`) or pointers (`wide`).
 macro_rules! fast_send {
     ($narrow:ident, $wide:ident, $slow:ident, $index:literal, int) => {
-        fast_send!(@narrow $narrow, $slow, $index, "mov r11d, esi", "test esi, esi");
-        fast_send!(@wide $wide, $slow, $index, "mov r11d, esi", "test esi, esi");
+        fast_send!(@narrow $narrow, $slow, $index, "mov esi, esi", "test esi, esi");
+        fast_send!(@wide $wide, $slow, $index, "mov esi, esi", "test esi, esi");
     };
     ($narrow:ident, $wide:ident, $slow:ident, $index:literal, MPI_Count) => {
-        fast_send!(@narrow $narrow, $slow, $index, "mov r11, rsi", "test rsi, rsi");
-        fast_send!(@wide $wide, $slow, $index, "mov r11, rsi", "test rsi, rsi");
+        fast_send!(@narrow $narrow, $slow, $index, "", "test rsi, rsi");
+        fast_send!(@wide $wide, $slow, $index, "", "test rsi, rsi");
     };
+    // The upper half of a register that holds an `int` is undefined: it may become zero.
     (@narrow $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal) => {
         fast_send!(
-            @code $name, $slow, $index, $count, $sign,
-            // The upper half of a register that holds an `int` is undefined.
-            "mov r10d, r9d", "cmp r10, fs:[rax + {comm}]",
-            "mov r11d, edx", "cmp r11, fs:[rax + {datatype}]",
+            @code $name, $slow, $index, $count, $sign, "mov r9d, r9d", "mov edx, edx",
         );
     };
     (@wide $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal) => {
-        fast_send!(
-            @code $name, $slow, $index, $count, $sign,
-            "", "cmp r9, fs:[rax + {comm}]",
-            "", "cmp rdx, fs:[rax + {datatype}]",
-        );
+        fast_send!(@code $name, $slow, $index, $count, $sign, "", "",);
     };
     (@code $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal,
-     $comm:literal, $same_comm:literal, $datatype:literal, $same_datatype:literal,) => {
+     $comm:literal, $datatype:literal,) => {
         // buf rdi, count rsi, datatype rdx, dest ecx, tag r8d, comm r9, request on the stack.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name<A: Abi>() {
             std::arch::naked_asm!(
                 "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
                 $comm,
-                $same_comm,
-                "jne 2f",
-                // MPI_PROC_NULL is a large number here.
-                "cmp ecx, fs:[rax + {size}]",
+                "mov r10, fs:[rax + {comm}]",
+                "test r10, r10",
+                "jz 2f",
+                "cmp r9, [r10 + {key}]",
+                "je 5f",
+                // Another communicator than the last one: the node of its handle.
+                "movabs r10, {multiplier}",
+                "imul r10, r9",
+                "shr r10, 32",
+                "mov r11, [rip + {communicators} + {chains}]",
+                "and r10, [r11]",
+                "mov r10, [r11 + 8 * r10 + 8]",
+                "4:",
+                "test r10, r10",
+                "jz 2f",
+                "cmp r9, [r10 + {key}]",
+                "jne 8f",
+                "mov fs:[rax + {comm}], r10",
+                // The communicator's node is in r10. MPI_PROC_NULL is a large number here.
+                "5:",
+                "cmp ecx, [r10 + {size}]",
                 "jae 3f",
-                "mov r10, fs:[rax + {tasks}]",
-                "mov r11d, ecx",
-                "mov r10d, dword ptr [r10 + 4 * r11]",
-                "cmp r10d, {outside}",
+                "mov ecx, ecx",
+                "mov r11, [r10 + {tasks}]",
+                "mov r11d, dword ptr [r11 + 4 * rcx]",
+                "cmp r11d, {outside}",
                 "jae 2f",
                 $datatype,
-                $same_datatype,
-                "jne 2f",
-                $count,
+                "mov r10, fs:[rax + {datatype}]",
+                "test r10, r10",
+                "jz 2f",
+                "cmp rdx, [r10 + {key}]",
+                "je 7f",
+                // Another datatype than the last one: the node of its handle.
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32",
+                "mov rax, [rip + {sizes} + {chains}]",
+                "and r10, [rax]",
+                "mov r10, [rax + 8 * r10 + 8]",
+                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
+                "6:",
+                "test r10, r10",
+                "jz 2f",
+                "cmp rdx, [r10 + {key}]",
+                "jne 9f",
+                "mov fs:[rax + {datatype}], r10",
+                // The datatype's node is in r10, the task in r11.
+                "7:",
                 $sign,
                 "js 2f",
-                "imul r11, fs:[rax + {datatype_size}]",
-                "shl r10, 4",
-                "add r10, fs:[rax + {cells}]",
-                "add qword ptr [r10], r11",
-                "inc qword ptr [r10 + 8]",
+                $count,
+                "mov r10, [r10 + {value}]",
+                "imul r10, rsi",
+                "shl r11, 4",
+                "add r11, fs:[rax + {cells}]",
+                "add qword ptr [r11], r10",
+                "inc qword ptr [r11 + 8]",
+                "mov r10, fs:[rax + {comm}]",
+                // The next function need not wait for what is read here, unless the world is replaced.
                 "3:",
-                "mov r9, fs:[rax + {effective}]",
+                "cmp r9, [r10 + {effective}]",
+                "jne 3f",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
+                "3:",
+                "mov r9, [r10 + {effective}]",
+                "jmp qword ptr [rip + {next} + 8 * {index}]",
+                // Further down the chain.
+                "8:",
+                "mov r10, [r10 + {link}]",
+                "jmp 4b",
+                "9:",
+                "mov r10, [r10 + {link}]",
+                "jmp 6b",
                 "2:",
                 "jmp {slow}",
                 comm = const std::mem::offset_of!($crate::record::thread::Thread, comm),
-                effective = const std::mem::offset_of!($crate::record::thread::Thread, effective),
-                size = const std::mem::offset_of!($crate::record::thread::Thread, size),
-                tasks = const std::mem::offset_of!($crate::record::thread::Thread, tasks),
                 cells = const std::mem::offset_of!($crate::record::thread::Thread, cells),
                 datatype = const std::mem::offset_of!($crate::record::thread::Thread, datatype),
-                datatype_size = const std::mem::offset_of!($crate::record::thread::Thread, datatype_size),
+                key = const $crate::entry::fast_send::KEY,
+                link = const $crate::entry::fast_send::LINK,
+                value = const $crate::entry::fast_send::VALUE,
+                effective = const $crate::entry::fast_send::EFFECTIVE,
+                size = const $crate::entry::fast_send::SIZE,
+                tasks = const $crate::entry::fast_send::TASKS,
+                chains = const $crate::entry::fast_send::CHAINS,
+                multiplier = const $crate::record::registry::MULTIPLIER as i64,
+                communicators = sym $crate::record::communicators::COMMUNICATORS,
+                sizes = sym $crate::record::datatypes::SIZES,
                 outside = const $crate::record::communicator::OUTSIDE as i32,
                 next = sym $crate::entry::next::NEXT,
                 index = const $index,
@@ -83,6 +137,25 @@ macro_rules! fast_send {
     };
 }
 pub(crate) use fast_send;
+
+use crate::record::communicator::Slot;
+use crate::record::registry::{Node, Registry};
+use crate::record::thread::Size;
+use std::mem::offset_of;
+
+/// Where the fields of nodes lie, and of what is in them.
+pub const KEY: usize = offset_of!(Node<Slot>, key);
+pub const LINK: usize = offset_of!(Node<Slot>, next);
+pub const VALUE: usize = offset_of!(Node<Size>, value) + offset_of!(Size, bytes);
+pub const EFFECTIVE: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, effective);
+pub const SIZE: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, size);
+pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks);
+pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
+
+const _: () = {
+    assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
+    assert!(offset_of!(Registry<Size>, chains) == CHAINS);
+};
 
 const _: () = {
     assert!(size_of::<crate::record::block::Cell>() == 16, "`shl r10, 4` above");

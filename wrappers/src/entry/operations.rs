@@ -6,7 +6,7 @@ use libc::c_int;
 
 /// `MPI_Op_free`: a later operation may get the same handle.
 pub unsafe extern "C-unwind" fn op_free<A: Abi>(op: *mut A::Op) -> c_int {
-    crate::record::communicators::forget_reductions();
+    crate::record::thread::freed();
     // SAFETY: the program's own argument; the next function has the same prototype.
     unsafe { next::mpi_op_free::<A>(op) }
 }

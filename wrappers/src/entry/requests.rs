@@ -54,7 +54,7 @@ pub unsafe extern "C-unwind" fn psend_init<A: Abi>(
 ) -> c_int {
     // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let mut plan = PersistentSends { partitioned: true, ..PersistentSends::default() };
+        let mut plan = PersistentSends::of_partitions();
         let comm = persistent::send::<A>(&mut plan, comm, dest, count, datatype);
         let code = next::mpi_psend_init::<A>(
             buf, partitions, count, datatype, dest, tag, comm, info, request,

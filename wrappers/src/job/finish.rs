@@ -157,7 +157,7 @@ fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> V
     .unwrap_or_default();
     let statements = guarded(|| Some(rank_mixing::statements())).unwrap_or_default();
     counters::set_tasks(0);
-    communicators::drop_all_caches();
+    record::datatypes::forget_all();
     communicators::stop();
     let location = needs_places(job).then(Location::mine);
     let found = guarded(|| Some(CONSTRUCTED.lock().take())).unwrap_or_default();

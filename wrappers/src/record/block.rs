@@ -3,11 +3,13 @@
 //! Memory: 16 bytes per task and kind of traffic that occurs, in the spill file where there is one
 //! (see [`crate::spill`]), so that the sums outlive the process.
 
+use crate::record::ways::Ways;
 use crate::spill;
 use crate::spill::calls::Calls;
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout::{self, Head};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Bytes and messages to one task. Written by one thread, read by any.
@@ -43,6 +45,8 @@ pub struct Block {
     cells: [AtomicPtr<Cell>; layout::ROWS],
     /// Collective calls that are not expanded into messages yet (see [`crate::record::expansion`]).
     pub collectives: Mutex<Calls>,
+    /// Those that the thread has at hand, from its first collective call on.
+    ways: OnceLock<Ways>,
 }
 
 impl Block {
@@ -52,9 +56,16 @@ impl Block {
             tasks,
             cells: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             collectives: Mutex::new(Calls::default()),
+            ways: OnceLock::new(),
         };
         block.row(Kind::PointToPoint)?;
         Some(block)
+    }
+
+    /// The ways of calling collectives that the thread has at hand; only the owning thread may call this.
+    #[inline(always)]
+    pub fn ways(&self) -> &Ways {
+        self.ways.get_or_init(Ways::default)
     }
 
     /// The counters of one kind: `tasks + 1` cells, the last for peers outside the job's world.

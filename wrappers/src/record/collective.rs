@@ -31,7 +31,7 @@ impl Out<'_> {
         match self {
             Out::Now(_) => block.add(Kind::Collective, task, bytes, messages),
             Out::Later(plan) => {
-                plan.sends.push(PlannedSend { kind: Kind::Collective, task, bytes, messages });
+                plan.push(PlannedSend { kind: Kind::Collective, task, bytes, messages });
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::mpi::pmpi::pmpi;
 use crate::spill::{self, Region};
 use libc::c_int;
 use rw::store::spill::layout::{self, Head};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The number that the next one gets.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -19,8 +19,64 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 pub const UNKNOWN: u32 = u32::MAX;
 /// In a table of tasks: this rank is no task of the job's own world.
 pub const OUTSIDE: u32 = u32::MAX - 1;
+/// Groups up to this size are translated without memory of their own.
+const FEW: usize = 16;
 /// Groups up to this size are translated at once.
 const TRANSLATE_ALL: usize = 512;
+
+/// What the fast paths need of a communicator. They read it by the offsets of its fields.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Slot {
+    /// Handle to use in calls (differs for a replaced world).
+    pub effective: AtomicU64,
+    /// Number of the communicator.
+    pub number: AtomicU64,
+    /// Task of each rank that can be addressed, or [`UNKNOWN`] and above.
+    pub tasks: AtomicPtr<AtomicU32>,
+    /// Ranks that can be addressed.
+    pub size: AtomicU32,
+    /// Owned by the table of communicators.
+    pub entry: AtomicPtr<Communicator>,
+}
+
+impl Slot {
+    /// Describes a communicator, which the table owns from now on.
+    pub fn fill(&self, communicator: Arc<Communicator>) {
+        self.effective.store(communicator.effective, Ordering::Relaxed);
+        self.number.store(communicator.number, Ordering::Relaxed);
+        self.tasks.store(communicator.tasks.as_ptr().cast_mut(), Ordering::Relaxed);
+        self.size.store(communicator.size(), Ordering::Relaxed);
+        self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Gives the communicator back, or null. A handle that no communicator has addresses nobody here.
+    pub fn empty(&self) -> Option<Arc<Communicator>> {
+        self.effective.store(u64::MAX, Ordering::Relaxed);
+        self.size.store(0, Ordering::Relaxed);
+        let entry = self.entry.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the address came from `Arc::into_raw` in `fill` and is taken once.
+        (!entry.is_null()).then(|| unsafe { Arc::from_raw(entry) })
+    }
+
+    /// Whether collective calls were counted on it that are expanded later. The caller frees the communicator,
+    /// or is being told so by MPI.
+    pub fn has_collectives(&self) -> bool {
+        // SAFETY: the entry is dropped only when its communicator is freed, which only the caller may do now.
+        unsafe { self.entry.load(Ordering::Relaxed).as_ref() }
+            .is_some_and(|entry| entry.has_collectives())
+    }
+
+    /// The communicator, shared.
+    pub fn shared(&self) -> Option<Arc<Communicator>> {
+        let entry = self.entry.load(Ordering::Relaxed).cast_const();
+        // SAFETY: as in `empty`; the caller holds the lock under which it is given back.
+        (!entry.is_null()).then(|| unsafe {
+            Arc::increment_strong_count(entry);
+            Arc::from_raw(entry)
+        })
+    }
+}
 
 /// A communicator that traffic was recorded on.
 #[derive(Debug)]
@@ -43,6 +99,8 @@ pub struct Communicator {
     identity: bool,
     /// The same table in the spill memory, from the first collective call on.
     spilled: OnceLock<Option<Region>>,
+    /// Collective calls were counted on it.
+    collectives: AtomicBool,
 }
 
 impl Drop for Communicator {
@@ -84,10 +142,14 @@ impl Communicator {
             neighbours: OnceLock::new(),
             identity,
             spilled: OnceLock::new(),
+            collectives: AtomicBool::new(false),
         };
         if !identity && size <= TRANSLATE_ALL {
-            let ranks: Vec<c_int> = (0..size as c_int).collect();
-            communicator.translate::<A>(&ranks);
+            let few: [c_int; FEW] = std::array::from_fn(|rank| rank as c_int);
+            match few.get(..size) {
+                Some(ranks) => communicator.translate::<A>(ranks),
+                None => communicator.translate::<A>(&(0..size as c_int).collect::<Vec<_>>()),
+            }
         }
         Some(communicator)
     }
@@ -102,9 +164,9 @@ impl Communicator {
         self.effective
     }
 
-    /// Address of the table of tasks, one for each rank that can be addressed.
-    pub fn tasks(&self) -> *mut AtomicU32 {
-        self.tasks.as_ptr().cast_mut()
+    /// Whether collective calls were counted on it that are expanded later.
+    pub fn has_collectives(&self) -> bool {
+        self.collectives.load(Ordering::Acquire)
     }
 
     /// Whether neighbourhood collectives were recorded on it.
@@ -144,7 +206,14 @@ impl Communicator {
         let comm = A::Comm::from_bits(self.effective);
         let mut group = A::Group::from_bits(0);
         let mut tasks = A::Group::from_bits(0);
-        let mut answers = vec![A::UNDEFINED; ranks.len()];
+        // Small groups need no memory.
+        let (mut few, mut many) = ([A::UNDEFINED; FEW], Vec::new());
+        let answers = if ranks.len() <= FEW {
+            &mut few[..ranks.len()]
+        } else {
+            many.resize(ranks.len(), A::UNDEFINED);
+            &mut many[..]
+        };
         // SAFETY: the communicator is alive: the program is using it in this very call, or it is
         // being freed and its delete callback runs. Groups are freed again.
         unsafe {
@@ -169,7 +238,7 @@ impl Communicator {
             }
             let _ = mpi.group_free(&raw mut group);
         }
-        for (&rank, &task) in ranks.iter().zip(&answers) {
+        for (&rank, &task) in ranks.iter().zip(answers.iter()) {
             let task = if task < 0 { OUTSIDE } else { task as u32 };
             if let Some(slot) = self.tasks.get(rank as usize) {
                 slot.store(task, Ordering::Relaxed);
@@ -180,6 +249,7 @@ impl Communicator {
     /// Finds the tasks of the ranks that `visit_ranks` names and writes them into the spill file. These
     /// are the ranks to which a collective call sends.
     pub fn reveal<A: Abi>(&self, visit_ranks: impl FnOnce(&mut dyn FnMut(u32))) {
+        self.collectives.store(true, Ordering::Release);
         let table =
             if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
         if self.identity {

@@ -4,47 +4,29 @@
 //! communicator is freed. An attribute with a delete callback tells, in every language and whichever
 //! call frees it.
 //!
-//! The table owns the entries. Each thread keeps the address of the entry that it used last. That
-//! address is cleared in all threads before the entry is dropped ([`forget_handle`]).
+//! The table owns the entries. Each thread keeps the address of the node of the table that it used last. The
+//! key of the node changes before the entry is dropped ([`forget_handle`]).
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::block::Block;
-use crate::record::communicator::Communicator;
+use crate::record::communicator::{Communicator, Slot};
 use crate::record::counters;
-use crate::record::datatypes;
 use crate::record::epoch_sums::Moves;
 use crate::record::expansion;
+use crate::record::registry::{Node, Registry};
 use crate::record::thread::{self, Thread};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
-use parking_lot::{Mutex, RwLock};
-use rw::matrix::Kind;
-use std::collections::HashMap;
+use parking_lot::Mutex;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The communicators in use.
-#[derive(Debug, Default)]
-struct Table {
-    /// Entries by the bits of their handles.
-    entries: HashMap<u64, Arc<Communicator>>,
-    /// The bits of the handle of each entry, by the number of the entry.
-    handles: HashMap<u64, u64>,
-}
-
-impl Table {
-    fn remove(&mut self, bits: u64) -> Option<Arc<Communicator>> {
-        let entry = self.entries.remove(&bits)?;
-        self.handles.remove(&entry.number);
-        Some(entry)
-    }
-}
-
-/// `None` while nothing is recorded.
-static TABLE: RwLock<Option<Table>> = RwLock::new(None);
+pub static COMMUNICATORS: Registry<Slot> = Registry::new();
+/// False while nothing is recorded: no communicator is added then.
+static RECORDING: AtomicBool = AtomicBool::new(false);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 /// Counts that move from communicators into the rows of the matrix.
 pub static MOVES: Moves = Moves::new();
@@ -57,106 +39,111 @@ pub fn start<A: Abi>() {
     });
     if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
-        *TABLE.write() = Some(Table::default());
+        RECORDING.store(true, Ordering::Release);
     }
 }
 
 unsafe extern "C" fn deleted<A: Abi>(
-    _comm: A::Comm,
+    comm: A::Comm,
     _keyval: c_int,
     value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    let _ = std::panic::catch_unwind(|| forget::<A>(value as u64));
+    guarded(|| {
+        forget_handle::<A>(comm.bits(), Some(value as u64));
+        Some(())
+    });
     0
 }
 
-/// Drops the entry with this number, after folding in what was recorded on it.
-fn forget<A: Abi>(number: u64) {
-    let bits = TABLE.read().as_ref().and_then(|table| table.handles.get(&number).copied());
-    if let Some(bits) = bits {
-        forget_handle::<A>(bits);
+/// Drops the entry of a handle, after folding in what was recorded on it; if a number is given, only the
+/// entry with this number. No lock is held while MPI is called.
+fn forget_handle<A: Abi>(bits: u64, number: Option<u64>) {
+    let meant = |slot: &Slot| number.is_none_or(|n| n == slot.number.load(Ordering::Relaxed));
+    let take = |slot: &Slot| if meant(slot) { slot.empty() } else { None };
+    // The entry is gone already in the delete callback of a communicator that the program frees.
+    let Some(node) = COMMUNICATORS.find(bits) else { return };
+    if !node.value.has_collectives() {
+        drop(COMMUNICATORS.remove(bits, take));
+        return;
     }
-}
-
-/// Drops the entry of a handle, after folding in what was recorded on it. No lock is held while MPI
-/// is called.
-fn forget_handle<A: Abi>(bits: u64) {
     let moving = MOVES.begin();
-    let entry = TABLE.write().as_mut().and_then(|table| table.remove(bits));
-    let Some(communicator) = entry else { return };
-    counters::for_each_thread(|thread| drop_caches(thread, bits));
-    counters::for_each_block(|block| expansion::fold::<A>(block, &communicator));
+    if let Some(communicator) = COMMUNICATORS.remove(bits, take) {
+        counters::for_each_block(|block| expansion::fold::<A>(block, &communicator));
+    }
     drop(moving);
 }
 
-/// The communicators that are being freed right now, each as the address of the state of the thread
-/// that frees it and the bits of its handle.
+/// A communicator that is being freed, from before the call until it has returned.
 ///
-/// The program's attribute callbacks run in that thread and may still use the communicator, but nothing
-/// is kept about it any more. Another thread that uses the same bits means another communicator: MPI may
-/// give the handle to it before the call that frees the first has returned.
-static LEAVING: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
-
-/// A communicator on its way out, from before it is freed until the call has returned.
+/// The program's attribute callbacks run in the thread that frees it and may still use it, but nothing is kept
+/// about it any more. Another thread that uses the same bits means another communicator: MPI may give the
+/// handle to it before the call that frees the first has returned.
+///
+/// A callback may free another communicator: the value is what the thread was freeing before.
 #[derive(Debug)]
-pub struct Leaving((usize, u64));
-
-/// The calling thread and a handle, as in [`LEAVING`].
-fn here(bits: u64) -> (usize, u64) {
-    (std::ptr::from_ref(thread::current()) as usize, bits)
+pub struct Leaving {
+    bits: u64,
+    before: u64,
 }
 
 impl Leaving {
-    /// Folds in what was recorded on `comm` and keeps it from being recorded on again.
+    /// Folds in what was recorded on `comm` and keeps it from being recorded on again in this thread, which
+    /// must drop the value.
     pub fn start<A: Abi>(comm: A::Comm) -> Self {
-        let bits = comm.bits();
+        let (bits, leaving) = (comm.bits(), &thread::current().leaving);
+        let before = leaving.load(Ordering::Relaxed);
         if comm != A::comm_world() {
-            LEAVING.lock().push(here(bits));
+            if before != 0 {
+                OUTER.lock().push(here(before));
+            }
+            leaving.store(bits, Ordering::Relaxed);
             guarded(|| {
-                forget_handle::<A>(bits);
+                forget_handle::<A>(bits, None);
                 Some(())
             });
         }
-        Leaving(here(bits))
+        Leaving { bits, before }
+    }
+
+    /// Whether this thread is freeing the communicator of this handle.
+    fn is(bits: u64) -> bool {
+        let innermost = thread::current().leaving.load(Ordering::Relaxed);
+        innermost == bits || (innermost != 0 && OUTER.lock().contains(&here(bits)))
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        let mut leaving = LEAVING.lock();
-        if let Some(at) = leaving.iter().position(|&one| one == self.0) {
-            leaving.swap_remove(at);
+        let leaving = &thread::current().leaving;
+        if leaving.load(Ordering::Relaxed) != self.bits {
+            return; // the world
+        }
+        leaving.store(self.before, Ordering::Relaxed);
+        if self.before != 0 {
+            let mut outer = OUTER.lock();
+            if let Some(at) = outer.iter().position(|&one| one == here(self.before)) {
+                outer.swap_remove(at);
+            }
         }
     }
 }
 
-fn drop_caches(thread: &Thread, bits: u64) {
-    thread::clear(&thread.comm, bits);
-}
+/// Communicators whose callbacks are freeing others right now, each as the address of the state of the thread
+/// and the bits of the handle.
+static OUTER: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
 
-/// A reduction operation is being freed: the next one of this handle may not commute.
-pub fn forget_reductions() {
-    counters::for_each_thread(|thread| {
-        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
-    });
-}
-
-/// Forgets everything that threads have cached: recording stops or the world changes.
-pub fn drop_all_caches() {
-    counters::for_each_thread(|thread| {
-        thread.comm.store(thread::GONE, Ordering::Relaxed);
-        datatypes::drop_all(thread);
-        thread.win.store(0, Ordering::Relaxed);
-    });
+/// The calling thread and a handle, as in [`OUTER`].
+fn here(bits: u64) -> (usize, u64) {
+    (std::ptr::from_ref(thread::current()) as usize, bits)
 }
 
 /// Visits every communicator in use; no lock is held meanwhile, so `visit` may call MPI.
 ///
 /// To be called where no other thread frees communicators: at the end of the job.
 pub fn for_each(mut visit: impl FnMut(&Communicator)) {
-    let entries: Vec<Arc<Communicator>> =
-        TABLE.read().iter().flat_map(|table| table.entries.values()).cloned().collect();
+    let mut entries: Vec<Arc<Communicator>> = Vec::new();
+    COMMUNICATORS.for_each(|slot| entries.extend(slot.shared()));
     for entry in entries {
         visit(&entry);
     }
@@ -164,16 +151,17 @@ pub fn for_each(mut visit: impl FnMut(&Communicator)) {
 
 /// The same at any time: none of them is freed meanwhile. `visit` must not call MPI.
 pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
-    let table = TABLE.read();
-    for entry in table.iter().flat_map(|table| table.entries.values()) {
-        visit(entry);
-    }
+    COMMUNICATORS.for_each(|slot| {
+        if let Some(entry) = slot.shared() {
+            visit(&entry);
+        }
+    });
 }
 
 /// Whether neighbourhood collectives were recorded on a communicator. No call to MPI.
 pub fn has_neighbours(bits: u64) -> bool {
-    let table = TABLE.read();
-    table.as_ref().and_then(|t| t.entries.get(&bits)).is_some_and(|entry| entry.has_neighbours())
+    let entry = COMMUNICATORS.look(bits, Slot::shared);
+    entry.is_some_and(|entry| entry.has_neighbours())
 }
 
 /// Makes `comm`, an argument of the call that this thread makes right now, the thread's current
@@ -185,8 +173,8 @@ pub fn with<A: Abi, T>(
     work: impl FnOnce(&'static Thread, &Communicator) -> Option<T>,
 ) -> Option<T> {
     let (thread, communicator) = enter::<A>(comm)?;
-    // SAFETY: the entry is in the table, or was when this thread kept its address, which is cleared
-    // before an entry is dropped. It is dropped only when its communicator is freed. The program uses
+    // SAFETY: the entry is in the table: the key of its node, which was just compared, changes before the
+    // entry is dropped. It is dropped only when its communicator is freed. The program uses
     // the communicator in the very call that is being recorded, and the standard forbids freeing it
     // in another thread meanwhile; `work` is this library's and frees none. The reference does not
     // outlive `work`.
@@ -194,59 +182,61 @@ pub fn with<A: Abi, T>(
 }
 
 /// Makes `comm` the calling thread's current communicator.
-#[cold]
-#[inline(never)]
+#[inline(always)]
 fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, NonNull<Communicator>)> {
     let thread = thread::current();
-    if thread.comm.load(Ordering::Relaxed) == comm.bits() {
-        let known = thread.communicator.load(Ordering::Relaxed);
-        return Some((thread, NonNull::new(known)?));
-    }
-    let block: &Block = counters::mine()?;
-    let found = find::<A>(comm)?;
-    // SAFETY: an entry of the table that was just found or made there; see `with` for why it is not
-    // dropped before this call of the program is over.
-    let communicator = unsafe { found.as_ref() };
-    thread.effective.store(communicator.effective(), Ordering::Relaxed);
-    thread.size.store(communicator.size(), Ordering::Relaxed);
-    thread.tasks.store(communicator.tasks(), Ordering::Relaxed);
-    if let Some(row) = block.row(Kind::PointToPoint) {
-        thread.cells.store(row.as_ptr().cast_mut(), Ordering::Relaxed);
-    }
-    thread.communicator.store(found.as_ptr(), Ordering::Relaxed);
-    thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
-    thread.comm.store(comm.bits(), Ordering::Relaxed);
-    Some((thread, found))
+    let node = match known(thread, comm.bits()) {
+        Some(node) => node,
+        None => change::<A>(thread, comm)?,
+    };
+    Some((thread, NonNull::new(node.value.entry.load(Ordering::Relaxed))?))
 }
 
-/// Address of an entry of the table.
-fn address(entry: &Arc<Communicator>) -> NonNull<Communicator> {
-    NonNull::from(entry.as_ref())
+/// Makes the communicator of this handle the thread's current one, if it is in use. `None` also where the
+/// thread has none so far: it may not be recording.
+#[inline(always)]
+pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
+    // SAFETY: nodes are never given back.
+    let last = unsafe { thread.comm.load(Ordering::Relaxed).as_ref() }?;
+    if last.is(bits) {
+        return Some(last);
+    }
+    let found = COMMUNICATORS.get(bits)?;
+    thread.comm.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
+    Some(found)
 }
 
-fn find<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
-    let known = TABLE.read().as_ref()?.entries.get(&comm.bits()).map(address);
-    known.or_else(|| add::<A>(comm))
+/// The same where that gives `None`.
+#[cold]
+#[inline(never)]
+fn change<A: Abi>(thread: &Thread, comm: A::Comm) -> Option<&'static Node<Slot>> {
+    counters::mine()?;
+    let node = match COMMUNICATORS.get(comm.bits()) {
+        Some(node) => node,
+        None => add::<A>(comm)?,
+    };
+    thread.comm.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
+    Some(node)
 }
 
 /// Makes the entry of a communicator; `None` if it is no valid one, or is being freed.
 #[cold]
 #[inline(never)]
-fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
-    if comm == A::comm_null() || comm.bits() == 0 || LEAVING.lock().contains(&here(comm.bits())) {
+fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
+    let bits = comm.bits();
+    if !RECORDING.load(Ordering::Acquire)
+        || comm == A::comm_null()
+        || bits == 0
+        || Leaving::is(bits)
+    {
         return None;
     }
     let made = Arc::new(Communicator::of::<A>(comm)?);
     let (number, effective, is_world) = (made.number, made.effective(), made.is_world());
-    let found = {
-        let mut table = TABLE.write();
-        let table = table.as_mut()?;
-        if let Some(other) = table.entries.get(&comm.bits()) {
-            // Another thread was faster.
-            return Some(address(other));
-        }
-        table.handles.insert(number, comm.bits());
-        address(table.entries.entry(comm.bits()).or_insert(made))
+    let node = match COMMUNICATORS.insert(bits, |slot| slot.fill(made)) {
+        Ok(node) => node,
+        // Another thread was faster.
+        Err(other) => return Some(other),
     };
     // The world lives until the end; everything else tells when it goes. MPI is not called with the
     // table locked: it may call back.
@@ -257,16 +247,16 @@ fn add<A: Abi>(comm: A::Comm) -> Option<NonNull<Communicator>> {
         if code != 0 {
             // Nothing would tell when it is freed. The entry stays in memory, because another thread
             // may be using it.
-            let entry = TABLE.read().as_ref().and_then(|t| t.entries.get(&comm.bits()).cloned());
-            std::mem::forget(entry);
-            forget::<A>(number);
+            std::mem::forget(COMMUNICATORS.look(bits, Slot::shared));
+            forget_handle::<A>(bits, Some(number));
             return None;
         }
     }
-    Some(found)
+    Some(node)
 }
 
-/// The end of recording: entries are taken out of the table (their attributes outlive it).
+/// The end of recording: all entries are dropped (their attributes outlive them).
 pub fn stop() {
-    *TABLE.write() = None;
+    RECORDING.store(false, Ordering::Release);
+    COMMUNICATORS.clear(|slot| drop(slot.empty()));
 }

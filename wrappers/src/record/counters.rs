@@ -5,20 +5,18 @@
 //! to the next new thread; sums over all blocks are the process's row of the matrix.
 
 use crate::record::block::Block;
-use crate::record::thread::{self, Thread};
+use crate::record::thread;
 use crate::sys::hook::Hook;
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A block and the thread that it belongs to; never dropped.
+/// A block, and whether a thread has it; never dropped.
 #[derive(Debug)]
 struct Owned {
     block: Block,
     in_use: AtomicBool,
-    /// The thread, while in use; null before it is known and after it has ended.
-    owner: AtomicPtr<Thread>,
 }
 
 static BLOCKS: Mutex<Vec<&'static Owned>> = Mutex::new(Vec::new());
@@ -63,7 +61,6 @@ pub fn mine() -> Option<&'static Block> {
             let owned: &'static Owned = Box::leak(Box::new(Owned {
                 block: Block::new(tasks)?,
                 in_use: AtomicBool::new(true),
-                owner: AtomicPtr::new(std::ptr::null_mut()),
             }));
             blocks.push(owned);
             owned
@@ -74,7 +71,6 @@ pub fn mine() -> Option<&'static Block> {
         owned.in_use.store(false, Ordering::Release);
         return None;
     }
-    owned.owner.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
     drop(blocks);
     let block = &owned.block;
     thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
@@ -97,8 +93,6 @@ fn released_at_thread_end(owned: &'static Owned) -> bool {
     unsafe extern "C" fn ended(owned: *mut libc::c_void) {
         // SAFETY: the value set below: a block that is never dropped.
         let owned: &Owned = unsafe { &*owned.cast() };
-        let _held = BLOCKS.lock();
-        owned.owner.store(std::ptr::null_mut(), Ordering::Release);
         // Destructors of other keys may still send: they take a block anew.
         let thread = thread::current();
         thread.forget_communicator();
@@ -121,31 +115,6 @@ pub fn for_each_block(mut visit: impl FnMut(&'static Block)) {
     let blocks: Vec<_> = BLOCKS.lock().clone();
     for owned in blocks {
         visit(&owned.block);
-    }
-}
-
-/// Runs `visit` on the state of every thread that has recorded something and still lives.
-pub fn for_each_thread(mut visit: impl FnMut(&Thread)) {
-    let blocks = BLOCKS.lock();
-    for owned in blocks.iter() {
-        let owner = owned.owner.load(Ordering::Acquire);
-        if !owner.is_null() {
-            // SAFETY: the owner is cleared, under the lock held here, before its storage goes away.
-            visit(unsafe { &*owner });
-        }
-    }
-}
-
-/// Makes the thread that owns `block` look up its collective counter again, because the counters of a
-/// communicator are about to be removed.
-pub fn forget_collective(block: &Block) {
-    let blocks = BLOCKS.lock();
-    let Some(owned) = blocks.iter().find(|owned| std::ptr::eq(&owned.block, block)) else { return };
-    let owner = owned.owner.load(Ordering::Acquire);
-    if !owner.is_null() {
-        // SAFETY: the owner is cleared, under the lock held here, before its storage goes away.
-        let owner = unsafe { &*owner };
-        owner.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }
 

@@ -1,23 +1,34 @@
-//! Sizes of datatypes, cached per thread.
+//! Sizes of datatypes, by their handles.
 //!
-//! Predefined types never go away. A derived type gets an attribute whose delete callback clears
-//! the caches, because its handle may be reused for a type of another size.
+//! Predefined types never go away. A derived type gets an attribute whose delete callback removes it, because
+//! its handle may be reused for a type of another size.
+//!
+//! The attribute costs more than MPI takes to tell a size many times. A size is therefore kept only from the
+//! [`BEFORE_KEPT`]th use on: programs that make a type for one message do not pay for the attribute.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::counters;
-use crate::record::thread::{self, DATATYPES, Thread};
+use crate::record::registry::{MULTIPLIER, Node, Registry};
+use crate::record::thread::{self, Size, Thread};
+use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
-use parking_lot::Mutex;
-use std::collections::HashSet;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+
+/// Sizes in bytes.
+pub static SIZES: Registry<Size> = Registry::new();
+/// Uses of a datatype in which its size is asked for, before it is kept.
+const BEFORE_KEPT: u8 = 8;
+/// These uses, by a hash of the handle. Threads may lose each other's counts, and handles may share one: the
+/// numbers only tell when it is worth to keep a size.
+static USES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+
+/// The number of uses of a handle.
+fn uses(bits: u64) -> &'static AtomicU8 {
+    &USES[(bits.wrapping_mul(MULTIPLIER) >> 56) as usize]
+}
 
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
-/// Derived types that have our attribute.
-static MARKED: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
-
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
     let keyval = attribute::keyval::<A::Datatype>(deleted::<A>, |copy, delete, keyval| {
@@ -35,56 +46,70 @@ unsafe extern "C" fn deleted<A: Abi>(
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    let bits = datatype.bits();
-    MARKED.lock().remove(&bits);
-    counters::for_each_thread(|thread| drop_from(thread, bits));
+    guarded(|| {
+        forget(datatype.bits());
+        Some(())
+    });
     0
+}
+
+/// The datatype of this handle is gone.
+fn forget(bits: u64) {
+    let gone = |size: &Size| {
+        size.bytes.store(0, Ordering::Relaxed);
+        Some(size.in_collective.load(Ordering::Relaxed))
+    };
+    if SIZES.remove(bits, gone) == Some(true) {
+        thread::freed();
+    }
+    uses(bits).store(0, Ordering::Relaxed);
+}
+
+/// All datatypes are asked for anew: recording stops or the world changes.
+pub fn forget_all() {
+    SIZES.clear(|_| ());
 }
 
 /// Size of `datatype` in bytes; 0 if it is invalid.
 #[inline(always)]
 pub fn size<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
-    if thread.datatype.load(Ordering::Relaxed) == datatype.bits() {
-        return thread.datatype_size.load(Ordering::Relaxed);
-    }
-    again(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(datatype))
+    known(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(datatype))
 }
 
-/// Place of a datatype in a thread's table.
-fn place(bits: u64) -> usize {
-    (bits ^ bits >> 4 ^ bits >> 9) as usize % DATATYPES
+/// The same for a collective call, and whether the call may be known by the handle until the datatype is
+/// freed.
+#[inline(always)]
+pub fn size_in_collective<A: Abi>(thread: &Thread, datatype: A::Datatype) -> (u64, bool) {
+    let size = size::<A>(thread, datatype);
+    // SAFETY: nodes are never given back.
+    let node = unsafe { thread.datatype.load(Ordering::Relaxed).as_ref() };
+    let Some(node) = node.filter(|node| node.is(datatype.bits())) else { return (size, false) };
+    if !node.value.in_collective.load(Ordering::Relaxed) {
+        node.value.in_collective.store(true, Ordering::Relaxed);
+    }
+    (size, true)
 }
 
-/// Makes a datatype that this thread has used before the last one; its size.
-#[inline(never)]
-fn again(thread: &Thread, bits: u64) -> Option<u64> {
-    let (known, size) = &thread.datatypes[place(bits)];
-    if bits == 0 || known.load(Ordering::Relaxed) != bits {
-        return None;
-    }
-    let size = size.load(Ordering::Relaxed);
-    thread.datatype_size.store(size, Ordering::Relaxed);
-    thread.datatype.store(bits, Ordering::Relaxed);
-    Some(size)
+/// Size of the datatype of this handle, if it was used before.
+#[inline(always)]
+pub fn known(thread: &Thread, bits: u64) -> Option<u64> {
+    // SAFETY: nodes are never given back.
+    let last = unsafe { thread.datatype.load(Ordering::Relaxed).as_ref() };
+    let node = match last {
+        Some(last) if last.is(bits) => last,
+        _ => {
+            let found = SIZES.get(bits)?;
+            keep(thread, found);
+            found
+        }
+    };
+    Some(node.value.bytes.load(Ordering::Relaxed))
 }
 
-/// Makes a thread forget a datatype.
-fn drop_from(thread: &Thread, bits: u64) {
-    if thread.collective_type.load(Ordering::Relaxed) == bits {
-        thread.collective_calls.store(std::ptr::null_mut(), Ordering::Relaxed);
-    }
-    thread::clear(&thread.datatype, bits);
-    for (known, _) in &thread.datatypes {
-        thread::clear(known, bits);
-    }
-}
-
-/// Makes a thread forget all datatypes.
-pub fn drop_all(thread: &Thread) {
-    thread.datatype.store(thread::GONE, Ordering::Relaxed);
-    for (known, _) in &thread.datatypes {
-        known.store(thread::GONE, Ordering::Relaxed);
-    }
+/// Makes a datatype the one that the thread used last.
+#[inline(always)]
+fn keep(thread: &Thread, node: &'static Node<Size>) {
+    thread.datatype.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
 }
 
 #[cold]
@@ -93,9 +118,8 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
     if datatype.bits() == 0 || datatype == A::datatype_null() {
         return 0;
     }
-    let mpi = pmpi::<A>();
+    let (mpi, bits) = (pmpi::<A>(), datatype.bits());
     let (mut size, mut small) = (-1i64, -1);
-    let (mut i, mut a, mut t, mut combiner) = (0, 0, 0, A::COMBINER_NAMED);
     // SAFETY: the handle is one that the program passes to MPI right now.
     unsafe {
         if mpi.type_size(datatype, &raw mut small) != 0 {
@@ -104,27 +128,39 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
         if small == A::UNDEFINED && mpi.type_size_x(datatype, &raw mut size) != 0 {
             return 0;
         }
-        if small >= 0 {
-            size = i64::from(small);
-        }
-        let _ =
-            mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner);
     }
-    let size = size.max(0) as u64;
-    if combiner != A::COMBINER_NAMED && !MARKED.lock().contains(&datatype.bits()) {
-        let keyval = KEYVAL.load(Ordering::Acquire);
-        // SAFETY: a valid derived type and keyval; the value is never read.
-        let code = unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) };
-        if code != 0 {
-            return size;
-        }
-        MARKED.lock().insert(datatype.bits());
+    let size = if small >= 0 { small as u64 } else { size.max(0) as u64 };
+    let uses = uses(bits);
+    let before = uses.load(Ordering::Relaxed);
+    if before < BEFORE_KEPT {
+        uses.store(before + 1, Ordering::Relaxed);
+        return size;
     }
-    let thread = thread::current();
-    let (known, known_size) = &thread.datatypes[place(datatype.bits())];
-    known_size.store(size, Ordering::Relaxed);
-    known.store(datatype.bits(), Ordering::Relaxed);
-    thread.datatype.store(datatype.bits(), Ordering::Relaxed);
-    thread.datatype_size.store(size, Ordering::Relaxed);
+    let (mut i, mut a, mut t, mut combiner) = (0, 0, 0, A::COMBINER_NAMED);
+    // SAFETY: the same handle.
+    let _ = unsafe {
+        mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner)
+    };
+    let fill = |value: &Size| {
+        value.bytes.store(size, Ordering::Relaxed);
+        value.in_collective.store(false, Ordering::Relaxed);
+    };
+    let node = match SIZES.insert(bits, fill) {
+        // Another thread was faster. That one sets the attribute.
+        Err(node) => node,
+        Ok(node) if combiner == A::COMBINER_NAMED => node,
+        Ok(node) => {
+            let keyval = KEYVAL.load(Ordering::Acquire);
+            // SAFETY: a valid derived type and keyval; the value is never read. MPI is called with no lock
+            // held: it may call back.
+            if unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) } != 0 {
+                // Nothing would tell when it is freed.
+                forget(bits);
+                return size;
+            }
+            node
+        }
+    };
+    keep(thread::current(), node);
     size
 }

@@ -46,27 +46,24 @@ fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
 
 /// Expands what `block` counted on `communicator` and forgets it.
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
-    counters::forget_collective(block);
     // Another thread's cells are its own to write: what it counted is added to the caller's.
     let Some(adder) = counters::mine_for_sums() else { return };
     let counted = block.collectives.lock().of(communicator.number);
     if counted.is_empty() {
         return;
     }
-    spill::folding(communicator.number);
-    for (key, times) in counted {
-        let Some(call) = call_of(communicator, &key) else { continue };
-        expand::<A>(communicator, &call, key.root as c_int, None, &mut |task, bytes, messages| {
-            adder.add(
-                Kind::Collective,
-                task,
-                bytes.saturating_mul(times),
-                messages.saturating_mul(times),
-            );
-        });
-    }
-    block.collectives.lock().forget(communicator.number);
-    spill::folding(0);
+    spill::folding(communicator.number, || {
+        for (key, times) in counted {
+            let Some(call) = call_of(communicator, &key) else { continue };
+            let mut add = |task, bytes: u64, messages: u64| {
+                let (bytes, messages) =
+                    (bytes.saturating_mul(times), messages.saturating_mul(times));
+                adder.add(Kind::Collective, task, bytes, messages);
+            };
+            expand::<A>(communicator, &call, key.root as c_int, None, &mut add);
+        }
+        block.collectives.lock().forget(communicator.number);
+    });
 }
 
 /// The messages of one call, as `(task, bytes, messages)`.

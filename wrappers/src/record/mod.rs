@@ -17,8 +17,10 @@ pub mod neighbour;
 pub mod onesided;
 pub mod pause;
 pub mod persistent;
+pub mod registry;
 pub mod thread;
 pub mod uniform;
+pub mod ways;
 pub mod window;
 
 use crate::comm::world;
@@ -29,8 +31,8 @@ use rw::matrix::Kind;
 use std::sync::atomic::Ordering;
 
 /// Counts a message of `count` elements of `datatype` from the caller to rank `dest` of `comm`, and gives
-/// the communicator to use. `None`, with nothing counted, unless this thread used the same communicator
-/// and datatype last.
+/// the communicator to use. `None`, with nothing counted, unless the communicator, the task of the rank and the
+/// size of the datatype are known.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
@@ -42,25 +44,23 @@ pub unsafe fn send<A: Abi>(
     datatype: A::Datatype,
 ) -> Option<A::Comm> {
     let thread = thread::current();
-    if thread.comm.load(Ordering::Relaxed) != comm.bits() {
-        return None;
-    }
+    let node = communicators::known(thread, comm.bits())?;
     // A negative rank (MPI_PROC_NULL) becomes a large one here.
-    if (dest as u32) < thread.size.load(Ordering::Relaxed) {
-        // SAFETY: the table of tasks has `size` entries and lives while it is cached.
-        let task = unsafe { &*thread.tasks.load(Ordering::Relaxed).add(dest as usize) }
-            .load(Ordering::Relaxed);
-        if task >= communicator::OUTSIDE
-            || thread.datatype.load(Ordering::Relaxed) != datatype.bits()
-        {
-            return None;
+    if (dest as u32) < node.value.size.load(Ordering::Relaxed) {
+        // SAFETY: the table of tasks has `size` entries and lives as long as the communicator; tasks below
+        // OUTSIDE are below the number of counters of the row.
+        unsafe {
+            let tasks = node.value.tasks.load(Ordering::Relaxed);
+            let task = (*tasks.add(dest as usize)).load(Ordering::Relaxed);
+            if task >= communicator::OUTSIDE {
+                return None;
+            }
+            let size = datatypes::known(thread, datatype.bits())?;
+            let bytes = (count.max(0) as u64).wrapping_mul(size);
+            (*thread.cells.load(Ordering::Relaxed).add(task as usize)).add(bytes, 1);
         }
-        let bytes =
-            (count.max(0) as u64).wrapping_mul(thread.datatype_size.load(Ordering::Relaxed));
-        // SAFETY: tasks below OUTSIDE are below the number of counters of the row.
-        unsafe { &*thread.cells.load(Ordering::Relaxed).add(task as usize) }.add(bytes, 1);
     }
-    Some(A::Comm::from_bits(thread.effective.load(Ordering::Relaxed)))
+    Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
 }
 
 /// Counts the same message where [`send`] does not: the first on a communicator, to a rank, or of a

@@ -9,21 +9,19 @@ use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
 use crate::record::counters;
 use crate::record::datatypes;
+use crate::record::registry::{Node, Registry};
 use crate::record::thread::{self, Thread};
 use crate::record::window::Window;
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
-use parking_lot::RwLock;
 use rw::matrix::Kind;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
-/// Windows in use by the bits of their handles; `None` while nothing is recorded.
-type Table = Option<HashMap<u64, Box<Window>>>;
-
-static WINDOWS: RwLock<Table> = RwLock::new(None);
+/// The windows in use, which own their entries.
+static WINDOWS: Registry<AtomicPtr<Window>> = Registry::new();
+/// False until windows are recorded.
+static RECORDING: AtomicBool = AtomicBool::new(false);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 
 /// Begins to record windows. Makes the keyval whose delete callback runs when a window is freed.
@@ -34,7 +32,7 @@ pub fn start<A: Abi>() {
     });
     if let Some(keyval) = keyval {
         KEYVAL.store(keyval, Ordering::Release);
-        *WINDOWS.write() = Some(HashMap::new());
+        RECORDING.store(true, Ordering::Release);
     }
 }
 
@@ -44,90 +42,85 @@ unsafe extern "C" fn deleted<A: Abi>(
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    let bits = win.bits();
-    let entry = WINDOWS.write().as_mut().and_then(|windows| windows.remove(&bits));
-    if let Some(entry) = entry {
-        counters::for_each_thread(|thread| {
-            thread::clear(&thread.win, bits);
-        });
-        // No thread has its address any more.
-        drop(entry);
+    let entry = take(win.bits());
+    if !entry.is_null() {
+        // SAFETY: made by `Box::into_raw` and taken out of the table once. The window is being freed, so that no
+        // call uses it.
+        drop(unsafe { Box::from_raw(entry) });
     }
     0
 }
 
-/// Address of the window's entry; no lock is taken while a thread stays with one window.
-#[inline]
-fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
-    if win.bits() == 0 {
-        return None; // no window of any MPI, and what a thread without one has in its cache
-    }
-    if thread.win.load(Ordering::Relaxed) == win.bits() {
-        return NonNull::new(thread.window.load(Ordering::Relaxed));
-    }
-    let known = WINDOWS.read().as_ref()?.get(&win.bits()).map(|entry| address(entry));
-    let window = match known {
-        Some(window) => window,
-        None => add::<A>(win)?,
-    };
-    thread.window.store(window.as_ptr(), Ordering::Relaxed);
-    thread.win.store(win.bits(), Ordering::Relaxed);
-    Some(window)
+/// Takes the entry of a handle out of the table; null if there is none.
+fn take(bits: u64) -> *mut Window {
+    let out = |value: &AtomicPtr<Window>| Some(value.swap(std::ptr::null_mut(), Ordering::Relaxed));
+    WINDOWS.remove(bits, out).unwrap_or(std::ptr::null_mut())
 }
 
-/// Address of an entry of the table.
-fn address(entry: &Window) -> NonNull<Window> {
-    NonNull::from(entry)
+/// Address of the window's entry.
+#[inline]
+fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
+    // SAFETY: nodes are never given back.
+    let last = unsafe { thread.win.load(Ordering::Relaxed).as_ref() };
+    let node = match last {
+        Some(last) if last.is(win.bits()) => last,
+        _ => {
+            let found = match WINDOWS.get(win.bits()) {
+                Some(found) => found,
+                None => add::<A>(win)?,
+            };
+            thread.win.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
+            found
+        }
+    };
+    NonNull::new(node.value.load(Ordering::Relaxed))
 }
 
 /// Makes the entry of a window. Of several threads that meet it at the same time one makes the entry, and
 /// that one sets the attribute: setting it again would call the delete callback, which drops the entry.
 #[cold]
-fn add<A: Abi>(win: A::Win) -> Option<NonNull<Window>> {
-    let window = Window::of::<A>(win)?;
-    let found = {
-        let mut windows = WINDOWS.write();
-        match windows.as_mut()?.entry(win.bits()) {
-            Entry::Occupied(other) => return Some(address(other.get())),
-            Entry::Vacant(place) => address(place.insert(Box::new(window))),
-        }
+fn add<A: Abi>(win: A::Win) -> Option<&'static Node<AtomicPtr<Window>>> {
+    if win.bits() == 0 || !RECORDING.load(Ordering::Acquire) {
+        return None;
+    }
+    let window = Box::new(Window::of::<A>(win)?);
+    let fill = |value: &AtomicPtr<Window>| value.store(Box::into_raw(window), Ordering::Relaxed);
+    let node = match WINDOWS.insert(win.bits(), fill) {
+        Ok(node) => node,
+        Err(other) => return Some(other),
     };
     let keyval = KEYVAL.load(Ordering::Acquire);
     // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
     if unsafe { pmpi::<A>().win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
         // Nothing would tell when it is freed. The entry stays in memory, because another thread may be
         // using it.
-        std::mem::forget(WINDOWS.write().as_mut().and_then(|windows| windows.remove(&win.bits())));
-        counters::for_each_thread(|thread| thread::clear(&thread.win, win.bits()));
+        take(win.bits());
         return None;
     }
-    Some(found)
+    Some(node)
 }
 
-fn target<A: Abi>(win: A::Win, rank: c_int) -> Option<u32> {
-    let window = find::<A>(thread::current(), win)?;
-    // SAFETY: an entry of the table; threads that keep its address lose it before it is dropped. It is
-    // dropped only when the window is freed, and the program, which uses the window in the very call
-    // that is being recorded, must not free it in another thread meanwhile.
-    unsafe { window.as_ref() }.task(rank)
-}
-
-fn sent<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {
+/// Counts bytes that go to the target, and bytes that come back from it.
+#[inline(always)]
+fn count<A: Abi>(win: A::Win, rank: c_int, sent: Option<u64>, fetched: Option<u64>) {
     guarded(|| {
         let block = counters::mine()?;
-        block.add(Kind::OneSided, target::<A>(win, rank)?, bytes, 1);
+        let window = find::<A>(thread::current(), win)?;
+        // SAFETY: an entry of the table. It is dropped only when the window is freed, and the program, which
+        // uses the window in the very call that is being recorded, must not free it in another thread
+        // meanwhile.
+        let task = unsafe { window.as_ref() }.task(rank)?;
+        if let Some(bytes) = sent {
+            block.add(Kind::OneSided, task, bytes, 1);
+        }
+        if let Some(bytes) = fetched {
+            block.add_fetched(task, bytes, 1);
+        }
         Some(())
     });
 }
 
-fn fetched<A: Abi>(win: A::Win, rank: c_int, bytes: u64) {
-    guarded(|| {
-        let block = counters::mine()?;
-        block.add_fetched(target::<A>(win, rank)?, bytes, 1);
-        Some(())
-    });
-}
-
+#[inline(always)]
 fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
     if count == 0 {
         return 0;
@@ -135,12 +128,12 @@ fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
     (count as u64).wrapping_mul(datatypes::size::<A>(thread::current(), datatype))
 }
 
-pub unsafe fn put<A: Abi>(win: A::Win, rank: c_int, count: i64, datatype: A::Datatype) {
-    sent::<A>(win, rank, bytes::<A>(count, datatype));
+pub unsafe fn put<A: Abi>(win: A::Win, rank: c_int, elements: i64, datatype: A::Datatype) {
+    count::<A>(win, rank, Some(bytes::<A>(elements, datatype)), None);
 }
 
-pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, count: i64, datatype: A::Datatype) {
-    fetched::<A>(win, rank, bytes::<A>(count, datatype));
+pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, elements: i64, datatype: A::Datatype) {
+    count::<A>(win, rank, None, Some(bytes::<A>(elements, datatype)));
 }
 
 /// Data goes to the target and the old value comes back. With MPI_NO_OP nothing goes to the target.
@@ -149,26 +142,23 @@ pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, count: i64, datatype: A::Dat
 pub unsafe fn get_accumulate<A: Abi>(
     win: A::Win,
     rank: c_int,
-    count: i64,
+    elements: i64,
     datatype: A::Datatype,
     result_count: i64,
     result_datatype: A::Datatype,
     op: A::Op,
 ) {
-    if op != A::op_no_op() {
-        sent::<A>(win, rank, bytes::<A>(count, datatype));
-    }
-    fetched::<A>(win, rank, bytes::<A>(result_count, result_datatype));
+    let sent = (op != A::op_no_op()).then(|| bytes::<A>(elements, datatype));
+    count::<A>(win, rank, sent, Some(bytes::<A>(result_count, result_datatype)));
 }
 
 pub unsafe fn fetch_and_op<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype, op: A::Op) {
-    // SAFETY: the window, the rank and the datatype are those of the program's call, which moves one
-    // element each way.
-    unsafe { get_accumulate::<A>(win, rank, 1, datatype, 1, datatype, op) };
+    let element = bytes::<A>(1, datatype);
+    count::<A>(win, rank, (op != A::op_no_op()).then_some(element), Some(element));
 }
 
 /// Two elements go to the target (the value, and the one to compare with), and one comes back.
 pub unsafe fn compare_and_swap<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype) {
-    sent::<A>(win, rank, bytes::<A>(2, datatype));
-    fetched::<A>(win, rank, bytes::<A>(1, datatype));
+    let element = bytes::<A>(1, datatype);
+    count::<A>(win, rank, Some(element.wrapping_mul(2)), Some(element));
 }

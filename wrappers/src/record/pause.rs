@@ -42,11 +42,11 @@ mod tests {
         let mark = AtomicU32::new(0);
         let block: *mut Block = mark.as_ptr().cast();
         thread.block.store(block, Ordering::Relaxed);
-        thread.comm.store(7, Ordering::Relaxed);
+        thread.comm.store(std::ptr::dangling_mut(), Ordering::Relaxed);
         begin();
         begin();
         assert!(counters::mine().is_none());
-        assert_eq!(thread.comm.load(Ordering::Relaxed), 0);
+        assert!(thread.comm.load(Ordering::Relaxed).is_null());
         assert!(!end(), "only the inner one");
         assert!(end());
         assert_eq!(thread.block.load(Ordering::Relaxed), block);

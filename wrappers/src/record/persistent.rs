@@ -2,17 +2,14 @@
 //!
 //! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. The
 //! receivers and the bytes are worked out once, when the request is made, and counted at each start.
-//! Requests are few, and starts are rare compared with sends, so that one lock and one hash lookup at
-//! each start are acceptable.
 
 use crate::mpi::abi::{Abi, Handle};
+use crate::record::registry::Registry;
 use crate::record::{counters, message};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
-use parking_lot::Mutex;
 use rw::matrix::Kind;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// One part of what a start sends.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +23,52 @@ pub struct PlannedSend {
 /// What one start of a request sends; for partitioned sends, one partition.
 #[derive(Debug, Clone, Default)]
 pub struct PersistentSends {
-    pub sends: Vec<PlannedSend>,
+    /// The first part, which needs no memory of its own. Most requests have no other one.
+    first: Option<PlannedSend>,
+    others: Vec<PlannedSend>,
     /// True for a partitioned send: counted by MPI_Pready, not by MPI_Start.
-    pub partitioned: bool,
+    partitioned: bool,
 }
 
-static PLANS: Mutex<Option<HashMap<u64, Arc<PersistentSends>>>> = Mutex::new(None);
+impl PersistentSends {
+    /// What one partition of a partitioned send sends.
+    pub fn of_partitions() -> PersistentSends {
+        PersistentSends { partitioned: true, ..PersistentSends::default() }
+    }
+
+    /// Adds a part.
+    pub fn push(&mut self, send: PlannedSend) {
+        match self.first {
+            None => self.first = Some(send),
+            Some(_) => self.others.push(send),
+        }
+    }
+
+    /// Whether it is one message from rank to rank at each start.
+    fn is_one_message(&self) -> bool {
+        let one = |send: PlannedSend| send.kind == Kind::PointToPoint && send.messages == 1;
+        self.others.is_empty() && !self.partitioned && self.first.is_some_and(one)
+    }
+}
+
+/// A request with a plan: one message of so many bytes to a task, or a plan of its own.
+#[derive(Debug, Default)]
+struct Planned {
+    task: AtomicU32,
+    bytes: AtomicU64,
+    plan: AtomicPtr<PersistentSends>,
+}
+
+impl Planned {
+    /// Takes the plan of its own out.
+    fn empty(&self) -> Option<Box<PersistentSends>> {
+        let plan = self.plan.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: made by `Box::into_raw` in `keep` and taken once.
+        (!plan.is_null()).then(|| unsafe { Box::from_raw(plan) })
+    }
+}
+
+static PLANS: Registry<Planned> = Registry::new();
 
 /// Plans one message per start.
 pub unsafe fn send<A: Abi>(
@@ -42,7 +79,7 @@ pub unsafe fn send<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     message::<A>(comm, dest, count, datatype, |task, bytes| {
-        plan.sends.push(PlannedSend { kind: Kind::PointToPoint, task, bytes, messages: 1 });
+        plan.push(PlannedSend { kind: Kind::PointToPoint, task, bytes, messages: 1 });
         Some(())
     })
 }
@@ -52,12 +89,27 @@ pub unsafe fn send<A: Abi>(
 /// # Safety
 /// `request` is the output argument of a call that returned `code`.
 pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: PersistentSends) {
-    if code != 0 || plan.sends.is_empty() || request.is_null() || counters::tasks() == 0 {
+    let Some(first) = plan.first else { return };
+    if code != 0 || request.is_null() || counters::tasks() == 0 {
         return;
     }
     // SAFETY: the call succeeded, so the request is set.
     let bits = unsafe { *request }.bits();
-    PLANS.lock().get_or_insert_default().insert(bits, Arc::new(plan));
+    guarded(|| {
+        let whole = (!plan.is_one_message()).then(|| Box::new(plan));
+        let fill = |planned: &Planned| {
+            planned.task.store(first.task, Ordering::Relaxed);
+            planned.bytes.store(first.bytes, Ordering::Relaxed);
+            planned
+                .plan
+                .store(whole.map_or(std::ptr::null_mut(), Box::into_raw), Ordering::Relaxed);
+        };
+        // A request of this handle was freed unseen, if there still is one.
+        if PLANS.find(bits).is_some() {
+            drop(PLANS.remove(bits, |planned| Some(planned.empty())));
+        }
+        PLANS.insert(bits, fill).ok().map(|_| ())
+    });
 }
 
 /// Counts a start of `request`, if there is a plan for it.
@@ -70,14 +122,24 @@ pub fn ready<A: Abi>(request: A::Request, partitions: u64) {
     count(request.bits(), partitions, true);
 }
 
+#[inline(always)]
 fn count(request: u64, times: u64, partitioned: bool) {
+    let Some(node) = PLANS.find(request) else { return };
+    let plan = node.value.plan.load(Ordering::Relaxed).cast_const();
+    let (task, bytes) = (&node.value.task, &node.value.bytes);
+    let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
     guarded(|| {
-        let plan = PLANS.lock().as_ref()?.get(&request)?.clone();
-        if plan.partitioned == partitioned {
-            let block = counters::mine()?;
-            for step in &plan.sends {
-                block.add(step.kind, step.task, step.bytes * times, step.messages * times);
+        let block = counters::mine()?;
+        // SAFETY: the plan of a request that the program starts right now, and that it must not free
+        // meanwhile in another thread.
+        match unsafe { plan.as_ref() } {
+            None if !partitioned => block.add(Kind::PointToPoint, task, bytes, 1),
+            Some(plan) if plan.partitioned == partitioned => {
+                for step in plan.first.iter().chain(&plan.others) {
+                    block.add(step.kind, step.task, step.bytes * times, step.messages * times);
+                }
             }
+            _ => {}
         }
         Some(())
     });
@@ -85,7 +147,7 @@ fn count(request: u64, times: u64, partitioned: bool) {
 
 /// Forgets a request that is being freed: its handle may be reused.
 pub fn forget<A: Abi>(request: A::Request) {
-    if let Some(plans) = PLANS.lock().as_mut() {
-        plans.remove(&request.bits());
+    if PLANS.find(request.bits()).is_some() {
+        drop(PLANS.remove(request.bits(), |planned| Some(planned.empty())));
     }
 }

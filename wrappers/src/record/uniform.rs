@@ -2,9 +2,9 @@
 //! operation, root, bytes) and expanded into messages by [`expansion`](super::expansion) when the
 //! communicator is freed or the job ends.
 //!
-//! A call that equals the one before costs a few comparisons and no lookup of the datatype's size. A
-//! thread forgets its last call when one of the handles in it is freed. All other calls go to a
-//! separate function by a tail call, so that the common path saves no registers.
+//! A call with arguments that the thread used before costs a few comparisons and no lookup of the datatype's
+//! size ([`Ways`](crate::record::ways::Ways)). All other calls go to a separate function by a tail call, so
+//! that the common path saves no registers.
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
@@ -16,7 +16,8 @@ use crate::record::counters;
 use crate::record::datatypes;
 use crate::record::expansion::{commutes, expand, sends};
 use crate::record::persistent::{PersistentSends, PlannedSend};
-use crate::record::thread::{self, Thread};
+use crate::record::thread;
+use crate::record::ways::Arguments;
 use crate::spill::calls::CollectiveKey;
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
@@ -36,29 +37,34 @@ pub struct Uniform<A: Abi> {
 }
 
 impl<A: Abi> Uniform<A> {
-    /// Counts the call if it is the same as the one before in this thread; `None`, with nothing
-    /// counted, if not. Returns the communicator to use.
+    /// Counts the call if this thread made the same one before; `None`, with nothing counted, if it is not at
+    /// hand. Returns the communicator to use.
     #[inline(always)]
     pub fn again(&self, nonblocking: bool) -> Option<A::Comm> {
         let thread = thread::current();
-        let calls = thread.collective_calls.load(Ordering::Relaxed);
-        let what = packed(self.operation, nonblocking, self.root);
-        if calls.is_null()
-            || thread.comm.load(Ordering::Relaxed) != self.comm.bits()
-            || thread.collective.load(Ordering::Relaxed) != what
-            || thread.collective_count.load(Ordering::Relaxed) != self.count as u64
-            || thread.collective_type.load(Ordering::Relaxed) != self.datatype.bits()
-            || thread.collective_op.load(Ordering::Relaxed) != self.op.map_or(0, Handle::bits)
-        {
-            return None;
-        }
-        // SAFETY: cleared before the counter goes away; only this thread adds to it.
-        let calls = unsafe { &*calls };
+        // SAFETY: the ways of this thread's block, which lives as long as the process.
+        let ways = unsafe { thread.ways.load(Ordering::Relaxed).as_ref() }?;
+        let node = communicators::known(thread, self.comm.bits())?;
+        let number = node.value.number.load(Ordering::Relaxed);
+        let calls = ways.again(&self.arguments(number, nonblocking))?;
         calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        Some(A::Comm::from_bits(thread.effective.load(Ordering::Relaxed)))
+        Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
     }
 
-    /// Counts a call that is not the one before. Returns the communicator to use.
+    /// The call as its arguments say it.
+    #[inline(always)]
+    fn arguments(&self, communicator: u64, nonblocking: bool) -> Arguments {
+        [
+            communicator,
+            packed(self.operation, nonblocking, self.root),
+            self.count as u64,
+            self.datatype.bits(),
+            self.op.map_or(0, Handle::bits),
+            thread::FREED.load(Ordering::Acquire),
+        ]
+    }
+
+    /// Counts a call that is not at hand. Returns the communicator to use.
     pub fn first(&self, nonblocking: bool) -> A::Comm {
         self.record(Out::Now(nonblocking))
     }
@@ -74,7 +80,6 @@ impl<A: Abi> Uniform<A> {
         self.record(Out::Later(plan))
     }
 
-    #[cold]
     #[inline(never)]
     fn record(&self, out: Out) -> A::Comm {
         // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
@@ -85,62 +90,47 @@ impl<A: Abi> Uniform<A> {
     }
 
     fn count(&self, out: Out) -> Option<()> {
-        let Self { comm, operation, root, count, datatype, op } = *self;
-        let element = if count > 0 { datatypes::size::<A>(thread::current(), datatype) } else { 0 };
-        let bytes = (count.max(0) as u64).wrapping_mul(element);
-        communicators::with::<A, ()>(comm, |thread, communicator| {
-            let commutative = op.is_none_or(commutes::<A>);
+        let (element, by_handle) = match self.count {
+            ..=0 => (0, true),
+            _ => datatypes::size_in_collective::<A>(thread::current(), self.datatype),
+        };
+        let bytes = (self.count.max(0) as u64).wrapping_mul(element);
+        communicators::with::<A, ()>(self.comm, |thread, communicator| {
             let call = Call {
-                operation,
+                operation: self.operation,
                 size: communicator.local_size,
                 rank: communicator.rank,
-                root: root as u32,
+                root: self.root as u32,
                 bytes,
                 element: u32::try_from(element).unwrap_or(0),
-                commutative,
+                commutative: self.op.is_none_or(commutes::<A>),
                 nonblocking: !matches!(out, Out::Now(false)),
             };
-            match out {
-                Out::Later(plan) => {
-                    expand::<A>(communicator, &call, root, None, &mut |task, bytes, messages| {
-                        plan.sends.push(PlannedSend {
-                            kind: Kind::Collective,
-                            task,
-                            bytes,
-                            messages,
-                        });
-                    });
+            let Out::Later(plan) = out else {
+                let block = counters::mine()?;
+                let key = key_of(communicator, &call);
+                let calls = match block.ways().get(&key) {
+                    Some(calls) => calls,
+                    None => match counter::<A>(block, communicator, key, &call) {
+                        Some(calls) => calls,
+                        None => {
+                            expanded::<A>(communicator, &call, block);
+                            return Some(());
+                        }
+                    },
+                };
+                calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                if by_handle {
+                    let arguments = self.arguments(communicator.number, call.nonblocking);
+                    block.ways().remember(&arguments, calls);
+                    let ways = std::ptr::from_ref(block.ways()).cast_mut();
+                    thread.ways.store(ways, Ordering::Relaxed);
                 }
-                Out::Now(nonblocking) => {
-                    let block = counters::mine()?;
-                    let key = CollectiveKey {
-                        communicator: communicator.number,
-                        operation: operation as u32,
-                        root: root as u32,
-                        bytes,
-                        element: call.element,
-                        commutative,
-                        nonblocking,
-                    };
-                    let now = Now {
-                        what: packed(operation, nonblocking, root),
-                        count,
-                        datatype: datatype.bits(),
-                        op: op.map_or(0, Handle::bits),
-                    };
-                    if !remember::<A>(thread, block, communicator, key, &call, now) {
-                        expand::<A>(
-                            communicator,
-                            &call,
-                            root,
-                            None,
-                            &mut |task, bytes, messages| {
-                                block.add(Kind::Collective, task, bytes, messages);
-                            },
-                        );
-                    }
-                }
-            }
+                return Some(());
+            };
+            expand::<A>(communicator, &call, self.root, None, &mut |task, bytes, messages| {
+                plan.push(PlannedSend { kind: Kind::Collective, task, bytes, messages });
+            });
             Some(())
         })
     }
@@ -150,24 +140,28 @@ fn packed(operation: Operation, nonblocking: bool, root: c_int) -> u64 {
     operation as u64 | u64::from(nonblocking) << 8 | u64::from(root as u32) << 16
 }
 
-/// A call as its arguments say it.
-struct Now {
-    what: u64,
-    count: i64,
-    datatype: u64,
-    op: u64,
+/// What is counted together with a call.
+fn key_of(communicator: &Communicator, call: &Call) -> CollectiveKey {
+    CollectiveKey {
+        communicator: communicator.number,
+        operation: call.operation as u32,
+        root: call.root,
+        bytes: call.bytes,
+        element: call.element,
+        commutative: call.commutative,
+        nonblocking: call.nonblocking,
+    }
 }
 
-/// Adds one call to its counter and makes it the one at hand; `false` if there are too many ways of
-/// calling to keep another one.
-fn remember<A: Abi>(
-    thread: &Thread,
+/// Where calls of this way are counted; `None` if there are too many ways to keep another one.
+#[cold]
+#[inline(never)]
+fn counter<A: Abi>(
     block: &'static Block,
     communicator: &Communicator,
     key: CollectiveKey,
     call: &Call,
-    now: Now,
-) -> bool {
+) -> Option<&'static AtomicU64> {
     let known = block.collectives.lock().get(&key);
     let calls = match known {
         Some(calls) => calls,
@@ -177,20 +171,19 @@ fn remember<A: Abi>(
                 sends::<A>(communicator, call, call.root as c_int, None, &mut |r, _, _| visit(r));
             });
             let entry = spilled::<A>(communicator, &key);
-            match block.collectives.lock().get_or_add(key, &entry) {
-                Some(calls) => calls,
-                None => return false,
-            }
+            block.collectives.lock().get_or_add(key, &entry)?
         }
     };
-    calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    let address = std::ptr::from_ref::<AtomicU64>(calls).cast_mut();
-    thread.collective.store(now.what, Ordering::Relaxed);
-    thread.collective_count.store(now.count as u64, Ordering::Relaxed);
-    thread.collective_type.store(now.datatype, Ordering::Relaxed);
-    thread.collective_op.store(now.op, Ordering::Relaxed);
-    thread.collective_calls.store(address, Ordering::Relaxed);
-    true
+    block.ways().put(&key, calls);
+    Some(calls)
+}
+
+/// Counts the messages of a call at once.
+#[cold]
+fn expanded<A: Abi>(communicator: &Communicator, call: &Call, block: &Block) {
+    expand::<A>(communicator, call, call.root as c_int, None, &mut |task, bytes, messages| {
+        block.add(Kind::Collective, task, bytes, messages);
+    });
 }
 
 /// What stands for a way of calling in the spill file.

@@ -214,10 +214,15 @@ fn count(offset: usize) {
     }
 }
 
-/// Writes into the file that the calls of this communicator are being moved into a row; 0 when that is over.
-pub fn folding(number: u64) {
-    if let Some(word) = header_word(word::FOLDING) {
+/// Moves the calls of a communicator into a row; the file says so meanwhile.
+pub fn folding(number: u64, fold: impl FnOnce()) {
+    let word = header_word(word::FOLDING);
+    if let Some(word) = word {
         word.store(number, Ordering::Release);
+    }
+    fold();
+    if let Some(word) = word {
+        word.store(0, Ordering::Release);
     }
 }
 

@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn psend_init<A: Abi, const B: usize>(
 ) {
     // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
-        let mut plan = PersistentSends { partitioned: true, ..PersistentSends::default() };
+        let mut plan = PersistentSends::of_partitions();
         let elements = *count.cast::<i64>();
         persistent::send::<A>(&mut plan, comm::<A>(on), int(dest), elements, datatype::<A>(of));
         let on = effective::<A>(on);

@@ -1,0 +1,89 @@
+/* Uses more datatypes and communicators by turns than anybody keeps at hand, frees them and makes others, which
+ * get the same handles and other sizes. Each task prints what it sent and scattered:
+ *
+ *   sent FROM TO BYTES MESSAGES        scattered FROM TO BYTES MESSAGES
+ *
+ * usage: many ROUNDS
+ */
+#include "check.h"
+
+enum { TYPES = 70, COMMS = 24, REPEATS = 12, SCATTERS = 3, STARTS = 2 };
+
+static char out[1024], in[1024];
+static long long sent[2], scattered[2];
+static MPI_Datatype types[TYPES];
+static MPI_Comm comms[COMMS];
+
+static void count(long long *sum, long long bytes, long long messages)
+{
+    sum[0] += bytes;
+    sum[1] += messages;
+}
+
+/* The size of datatype k in a round. */
+static int size_of(int k, int round) { return 1 + (7 * k + 11 * round) % 13; }
+
+static void messages(int round, int left, int right)
+{
+    for (int r = 0; r < REPEATS; r++) {
+        for (int k = 0; k < TYPES; k++) {
+            OK(MPI_Sendrecv(out, 1, types[k], right, 0, in, 1, types[k], left, 0,
+                            comms[(k + r) % COMMS], MPI_STATUS_IGNORE));
+            count(sent, size_of(k, round), 1);
+        }
+    }
+}
+
+static void persistent(int round, int left, int right)
+{
+    MPI_Request requests[2 * TYPES];
+    for (int k = 0; k < TYPES; k++) {
+        OK(MPI_Send_init(out, 1, types[k], right, k, comms[k % COMMS], requests + k));
+        OK(MPI_Recv_init(in, 1, types[k], left, k, comms[k % COMMS], requests + TYPES + k));
+    }
+    for (int s = 0; s < STARTS; s++) {
+        OK(MPI_Startall(2 * TYPES, requests));
+        OK(MPI_Waitall(2 * TYPES, requests, MPI_STATUSES_IGNORE));
+    }
+    for (int k = 0; k < TYPES; k++) count(sent, STARTS * size_of(k, round), STARTS);
+    for (int k = 0; k < 2 * TYPES; k++) OK(MPI_Request_free(requests + k));
+}
+
+static void scatters(int round)
+{
+    for (int s = 0; s < SCATTERS; s++) {
+        for (int k = 0; k < TYPES; k++) {
+            const int root = k % world_size;
+            OK(MPI_Scatter(out, 1, types[k], in, 1, types[k], root, comms[k % COMMS]));
+            if (root == world_rank) count(scattered, size_of(k, round), 1);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    const int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    const int left = (world_rank + world_size - 1) % world_size;
+    const int right = (world_rank + 1) % world_size;
+    for (int round = 0; round < rounds; round++) {
+        for (int k = 0; k < TYPES; k++) {
+            OK(MPI_Type_contiguous(size_of(k, round), MPI_CHAR, types + k));
+            OK(MPI_Type_commit(types + k));
+        }
+        for (int k = 0; k < COMMS; k++) OK(MPI_Comm_dup(MPI_COMM_WORLD, comms + k));
+        messages(round, left, right);
+        persistent(round, left, right);
+        scatters(round);
+        for (int k = 0; k < COMMS; k++)
+            OK(MPI_Comm_free(comms + (round % 2 ? k : COMMS - 1 - k)));
+        for (int k = 0; k < TYPES; k++)
+            OK(MPI_Type_free(types + (round % 2 ? k : TYPES - 1 - k)));
+    }
+    printf("sent %d %d %lld %lld\n", world_rank, right, sent[0], sent[1]);
+    for (int to = 0; to < world_size; to++)
+        if (to != world_rank)
+            printf("scattered %d %d %lld %lld\n", world_rank, to, scattered[0], scattered[1]);
+    MPI_Finalize();
+    return failures != 0;
+}

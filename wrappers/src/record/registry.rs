@@ -1,0 +1,342 @@
+//! A table of objects by the bits of their handles. Any thread reads it without a lock; adding and removing
+//! take a lock. Each costs the same whatever the number of objects.
+//!
+//! An object stands in a node. The memory of a node is never given back: the node of an object that is gone
+//! is used for the next one. A thread may therefore keep the address of the node that it used last. It finds
+//! by one comparison with the node's key whether the node still is what it looks for. When an object goes,
+//! its key changes, and no thread has to be told.
+//!
+//! A reader follows a chain of nodes while other threads change it, and may miss an object that is there. It
+//! never takes another object for it. What [`Registry::get`] misses is looked for again under the lock, by
+//! [`Registry::insert`]. [`Registry::find`] does that by itself, if chains were changed meanwhile.
+//!
+//! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a thread may
+//! be reading them; together they are smaller than the new one.
+
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+
+/// The key of a node that has no object.
+const GONE: u64 = u64::MAX;
+/// Chains at first, as a power of two.
+const FIRST: usize = 9;
+/// Nodes that are made at a time.
+const AT_ONCE: usize = 32;
+/// Spreads the bits of handles.
+pub const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// An object, or the place of one. The fast path of a send reads nodes by the offsets of their fields.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Node<T> {
+    pub(crate) key: AtomicU64,
+    pub(crate) next: AtomicPtr<Node<T>>,
+    /// What is known of the object: atomics, since threads may read it at any time.
+    pub value: T,
+}
+
+impl<T> Node<T> {
+    /// Whether this is the object of this handle.
+    #[inline(always)]
+    pub fn is(&self, bits: u64) -> bool {
+        self.key.load(Ordering::Acquire) == bits
+    }
+}
+
+/// The objects of one kind.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Registry<T: 'static> {
+    /// The number of chains less one, then the first node of each; null before the first object.
+    pub(crate) chains: AtomicPtr<AtomicPtr<Node<T>>>,
+    /// How often chains were cut or made anew, twice; odd while that happens.
+    cuts: AtomicU64,
+    changes: Mutex<Changes<T>>,
+}
+
+/// Nodes that are made together. They begin with a line of the cache.
+#[repr(C, align(64))]
+struct Chunk<T>([Node<T>; AT_ONCE]);
+
+/// What is changed under the lock.
+#[derive(Debug)]
+struct Changes<T: 'static> {
+    objects: usize,
+    free: Vec<&'static Node<T>>,
+}
+
+/// The chain of a key among `mask + 1`.
+#[inline(always)]
+fn chain(bits: u64, mask: usize) -> usize {
+    (bits.wrapping_mul(MULTIPLIER) >> 32) as usize & mask
+}
+
+impl<T: Default> Registry<T> {
+    pub const fn new() -> Registry<T> {
+        let changes = Changes { objects: 0, free: Vec::new() };
+        Registry {
+            chains: AtomicPtr::new(std::ptr::null_mut()),
+            cuts: AtomicU64::new(0),
+            changes: Mutex::new(changes),
+        }
+    }
+
+    /// The array of chains: its mask, and the address of the first chain.
+    #[inline(always)]
+    fn array(&self) -> Option<(usize, *const AtomicPtr<Node<T>>)> {
+        let chains = self.chains.load(Ordering::Acquire).cast_const();
+        if chains.is_null() {
+            return None;
+        }
+        // SAFETY: an array of `made`, never given back; its first element is the mask.
+        unsafe { Some(((*chains).load(Ordering::Relaxed) as usize, chains.add(1))) }
+    }
+
+    /// A new array of `1 << bits` empty chains.
+    fn made(bits: usize) -> *mut AtomicPtr<Node<T>> {
+        let empty = |_| AtomicPtr::new(std::ptr::null_mut());
+        let array: Box<[AtomicPtr<Node<T>>]> = (0..=1_usize << bits).map(empty).collect();
+        array[0].store(((1_usize << bits) - 1) as *mut Node<T>, Ordering::Relaxed);
+        Box::leak(array).as_mut_ptr()
+    }
+
+    /// The object of this handle, unless it is unknown or was just missed.
+    #[inline(always)]
+    pub fn get(&self, bits: u64) -> Option<&'static Node<T>> {
+        let (mask, chains) = self.array()?;
+        // SAFETY: the chain is one of the array; nodes are never given back.
+        unsafe {
+            let mut node = (*chains.add(chain(bits, mask))).load(Ordering::Acquire);
+            while let Some(one) = node.as_ref() {
+                if one.is(bits) {
+                    return Some(one);
+                }
+                node = one.next.load(Ordering::Acquire);
+            }
+        }
+        None
+    }
+
+    /// The object of this handle; `None` only if it is unknown.
+    #[inline(always)]
+    pub fn find(&self, bits: u64) -> Option<&'static Node<T>> {
+        let before = self.cuts.load(Ordering::Acquire);
+        let found = self.get(bits);
+        if found.is_some()
+            || (before.is_multiple_of(2) && self.cuts.load(Ordering::Acquire) == before)
+        {
+            return found;
+        }
+        let _changes = self.changes.lock();
+        self.get(bits)
+    }
+
+    /// Changes chains so that a reader may miss what is in them. Under the lock.
+    fn cut<R>(&self, change: impl FnOnce() -> R) -> R {
+        let before = self.cuts.load(Ordering::Relaxed);
+        self.cuts.store(before + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        let result = change();
+        self.cuts.store(before + 2, Ordering::Release);
+        result
+    }
+
+    /// Adds an object, which `fill` describes. `Err` with the one that is there, if another thread was
+    /// faster.
+    pub fn insert(
+        &self,
+        bits: u64,
+        fill: impl FnOnce(&T),
+    ) -> Result<&'static Node<T>, &'static Node<T>> {
+        let mut changes = self.changes.lock();
+        if let Some(known) = self.get(bits) {
+            return Err(known);
+        }
+        if self.array().is_none_or(|(mask, _)| changes.objects > mask / 2) {
+            self.cut(|| self.grow());
+        }
+        if changes.free.is_empty() {
+            let empty = |_| Node {
+                key: AtomicU64::new(GONE),
+                next: AtomicPtr::new(std::ptr::null_mut()),
+                value: T::default(),
+            };
+            let nodes: &'static Chunk<T> = Box::leak(Box::new(Chunk(std::array::from_fn(empty))));
+            changes.free.extend(nodes.0.iter().rev());
+        }
+        // There is one: nodes were just made otherwise.
+        let Some(node) = changes.free.pop() else { unreachable!("no node") };
+        changes.objects += 1;
+        fill(&node.value);
+        self.link(node, bits);
+        node.key.store(bits, Ordering::Release);
+        Ok(node)
+    }
+
+    /// Puts a node at the head of the chain of a key. Under the lock.
+    fn link(&self, node: &'static Node<T>, bits: u64) {
+        let Some((mask, chains)) = self.array() else { return };
+        // SAFETY: the chain is one of the array.
+        let head = unsafe { &*chains.add(chain(bits, mask)) };
+        node.next.store(head.load(Ordering::Relaxed), Ordering::Release);
+        head.store(std::ptr::from_ref(node).cast_mut(), Ordering::Release);
+    }
+
+    /// Doubles the array of chains. Under the lock.
+    #[cold]
+    fn grow(&self) {
+        let before = self.array();
+        let bits = before.map_or(FIRST, |(mask, _)| (mask + 1).trailing_zeros() as usize + 1);
+        self.chains.store(Self::made(bits), Ordering::Release);
+        let Some((mask, chains)) = before else { return };
+        for place in 0..=mask {
+            // SAFETY: the chain is one of the old array; nodes are never given back.
+            unsafe {
+                let mut node = (*chains.add(place)).load(Ordering::Relaxed);
+                while let Some(one) = node.as_ref() {
+                    node = one.next.load(Ordering::Relaxed);
+                    self.link(one, one.key.load(Ordering::Relaxed));
+                }
+            }
+        }
+    }
+
+    /// Removes the object of this handle, if there is one and `take` gives something of it.
+    pub fn remove<R>(&self, bits: u64, take: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let mut changes = self.changes.lock();
+        let (mask, chains) = self.array()?;
+        // SAFETY: the chain is one of the array; nodes are never given back.
+        unsafe {
+            let mut place = &*chains.add(chain(bits, mask));
+            loop {
+                let one = place.load(Ordering::Relaxed).as_ref()?;
+                if one.is(bits) {
+                    let taken = take(&one.value)?;
+                    self.cut(|| {
+                        one.key.store(GONE, Ordering::Release);
+                        place.store(one.next.load(Ordering::Relaxed), Ordering::Release);
+                    });
+                    changes.objects -= 1;
+                    changes.free.push(one);
+                    return Some(taken);
+                }
+                place = &one.next;
+            }
+        }
+    }
+
+    /// What `look` gives of the object of this handle, under the lock: it must not come back here, nor call
+    /// MPI.
+    pub fn look<R>(&self, bits: u64, look: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let _changes = self.changes.lock();
+        look(&self.get(bits)?.value)
+    }
+
+    /// Visits all objects, under the lock: `visit` must not come back here, nor call MPI.
+    pub fn for_each(&self, mut visit: impl FnMut(&T)) {
+        let _changes = self.changes.lock();
+        let Some((mask, chains)) = self.array() else { return };
+        for place in 0..=mask {
+            // SAFETY: the chain is one of the array; nodes are never given back.
+            unsafe {
+                let mut node = (*chains.add(place)).load(Ordering::Relaxed);
+                while let Some(one) = node.as_ref() {
+                    visit(&one.value);
+                    node = one.next.load(Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Removes all objects; each is given to `take` first.
+    pub fn clear(&self, mut take: impl FnMut(&T)) {
+        let mut changes = self.changes.lock();
+        let Some((mask, chains)) = self.array() else { return };
+        self.cut(|| {
+            for place in 0..=mask {
+                // SAFETY: the chain is one of the array; nodes are never given back.
+                unsafe {
+                    let head = &*chains.add(place);
+                    while let Some(one) = head.load(Ordering::Relaxed).as_ref() {
+                        take(&one.value);
+                        one.key.store(GONE, Ordering::Release);
+                        head.store(one.next.load(Ordering::Relaxed), Ordering::Release);
+                        changes.free.push(one);
+                    }
+                }
+            }
+        });
+        changes.objects = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_come_and_go() {
+        let table: Registry<AtomicU64> = Registry::new();
+        assert!(table.get(7).is_none());
+        assert_eq!(table.remove(7, |_| Some(())), None);
+        for round in 0..3u64 {
+            for bits in 0..2000 {
+                let added = table.insert(bits, |v| v.store(bits + round, Ordering::Relaxed));
+                assert!(added.is_ok());
+            }
+            assert!(table.insert(5, |_| ()).is_err_and(|n| n.is(5)));
+            for bits in 0..2000 {
+                let node = table.get(bits).unwrap();
+                assert_eq!(node.value.load(Ordering::Relaxed), bits + round);
+            }
+            let kept = table.get(1999).unwrap();
+            assert_eq!(table.remove(1999, |_| None::<()>), None, "it is to stay");
+            assert!(kept.is(1999));
+            for bits in (0..2000).filter(|b| b % 3 == round) {
+                let taken = table.remove(bits, |v| Some(v.load(Ordering::Relaxed)));
+                assert_eq!(taken, Some(bits + round));
+                assert!(table.get(bits).is_none());
+            }
+            let mut left = 0;
+            table.for_each(|_| left += 1);
+            assert!((1333..=1334).contains(&left), "{left}");
+            table.clear(|_| left -= 1);
+            assert_eq!(left, 0);
+            assert!(!kept.is(1999) && table.get(4).is_none());
+        }
+        // Three rounds of 2000 objects are 2000 nodes.
+        assert!(table.changes.lock().free.len() < 2000 + AT_ONCE);
+    }
+
+    /// Threads add, find and remove objects of their own while the array grows and nodes are used again:
+    /// none is mistaken for another, and each is found, at the latest under the lock.
+    #[test]
+    fn threads_find_their_own() {
+        static TABLE: Registry<AtomicU64> = Registry::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                scope.spawn(move || {
+                    for round in 0..200u64 {
+                        let mine = |k: u64| (k * 4 + thread) << 10;
+                        for k in 0..100 {
+                            let fill = |v: &AtomicU64| v.store(mine(k) + round, Ordering::Relaxed);
+                            assert!(TABLE.insert(mine(k), fill).is_ok());
+                        }
+                        for k in 0..100 {
+                            let found = TABLE.get(mine(k));
+                            let node = found.or_else(|| TABLE.insert(mine(k), |_| ()).err());
+                            for node in [node, TABLE.find(mine(k))] {
+                                let value = node.unwrap().value.load(Ordering::Relaxed);
+                                assert_eq!(value, mine(k) + round);
+                            }
+                        }
+                        for k in 0..100 {
+                            assert_eq!(TABLE.remove(mine(k), |_| Some(())), Some(()));
+                        }
+                    }
+                });
+            }
+        });
+        TABLE.for_each(|_| panic!("one is left"));
+    }
+}

@@ -1,0 +1,190 @@
+//! The ways of calling collectives that a thread used, and where each is counted: two small tables in front of
+//! [`Calls`](crate::spill::calls::Calls), without a lock. The first tells ways apart by the arguments of the
+//! call, the second by what they mean.
+//!
+//! Ways are told apart by the number of the communicator, which is never used again. What a communicator that
+//! is gone left here matches nothing any more. Handles of datatypes and operations are used again: what is
+//! known by them holds until one is freed ([`FREED`](crate::record::thread::FREED)).
+//!
+//! Limits: a way may take the place of another one, which is then looked up again.
+
+use crate::spill::calls::CollectiveKey;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Places of ways by their arguments, a power of two.
+const RECENT: usize = 256;
+/// Places of ways by what they mean, a power of two.
+const KEYS: usize = 256;
+
+/// The arguments of a call: number of the communicator, operation and root, elements, handles of the datatype
+/// and of the reduction operation, and how many of these were freed before.
+pub type Arguments = [u64; 6];
+
+/// A way of calling and its counter. Numbers of communicators, the first word, begin with 1, so that a place
+/// of zeros matches nothing.
+#[derive(Debug)]
+struct Way<const WORDS: usize> {
+    words: [AtomicU64; WORDS],
+    calls: AtomicPtr<AtomicU64>,
+}
+
+impl<const WORDS: usize> Way<WORDS> {
+    fn none() -> Self {
+        let words = std::array::from_fn(|_| AtomicU64::new(0));
+        Way { words, calls: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Where its calls are counted, if it is this way.
+    #[inline(always)]
+    fn get(&self, words: &[u64; WORDS]) -> Option<&'static AtomicU64> {
+        let same = self.words.iter().zip(words).all(|(a, b)| a.load(Ordering::Relaxed) == *b);
+        // SAFETY: null, or set by `put` to a counter that lives as long as the process.
+        if same { unsafe { self.calls.load(Ordering::Relaxed).as_ref() } } else { None }
+    }
+
+    fn put(&self, words: &[u64; WORDS], calls: &'static AtomicU64) {
+        for (to, word) in self.words.iter().zip(words) {
+            to.store(*word, Ordering::Relaxed);
+        }
+        self.calls.store(std::ptr::from_ref(calls).cast_mut(), Ordering::Relaxed);
+    }
+
+    fn word(&self, i: usize) -> u64 {
+        self.words[i].load(Ordering::Relaxed)
+    }
+}
+
+/// The ways of one thread at a time. Only that thread may use them.
+#[derive(Debug)]
+pub struct Ways {
+    recent: Box<[Way<6>; RECENT]>,
+    keys: Box<[Way<4>; KEYS]>,
+}
+
+impl Default for Ways {
+    fn default() -> Ways {
+        let recent = Box::new(std::array::from_fn(|_| Way::none()));
+        Ways { recent, keys: Box::new(std::array::from_fn(|_| Way::none())) }
+    }
+}
+
+/// The upper bits of this depend on all words.
+#[inline(always)]
+fn mixed(a: u64, b: u64, c: u64) -> u64 {
+    let one = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b;
+    (one.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ c).wrapping_mul(0xA076_1D64_78BD_642F)
+}
+
+/// The first place of a call by its arguments.
+#[inline(always)]
+fn place(arguments: &Arguments) -> usize {
+    let [number, what, elements, datatype, op, _] = arguments;
+    let handles = datatype.wrapping_add(op.rotate_left(21));
+    (mixed(number ^ what << 20, *elements, handles) >> 40) as usize % RECENT
+}
+
+/// A key as four words, and its first place.
+fn words(key: &CollectiveKey) -> ([u64; 4], usize) {
+    let what = u64::from(key.operation)
+        | u64::from(key.commutative) << 16
+        | u64::from(key.nonblocking) << 17
+        | u64::from(key.root) << 32;
+    let words = [key.communicator, what, key.bytes, u64::from(key.element)];
+    (words, (mixed(words[0], words[1], words[2]) >> 40) as usize % KEYS)
+}
+
+impl Ways {
+    /// Where calls with these arguments are counted, if that is at hand.
+    #[inline(always)]
+    pub fn again(&self, arguments: &Arguments) -> Option<&'static AtomicU64> {
+        let first = place(arguments);
+        (0..4).find_map(|choice| self.recent[first ^ choice].get(arguments))
+    }
+
+    /// Keeps a call at hand by its arguments.
+    pub fn remember(&self, arguments: &Arguments, calls: &'static AtomicU64) {
+        let first = place(arguments);
+        let ways: [&Way<6>; 4] = std::array::from_fn(|choice| &self.recent[first ^ choice]);
+        // The same from before something was freed; a free place; else any of them.
+        let same = |way: &&&Way<6>| (0..5).all(|i| way.word(i) == arguments[i]);
+        let way = ways.iter().find(same);
+        let way = way.or_else(|| ways.iter().find(|way| way.word(0) == 0));
+        let any = (arguments[0] ^ arguments[2]) as usize % 4;
+        way.unwrap_or(&ways[any]).put(arguments, calls);
+    }
+
+    /// Where calls of this kind are counted, if that is at hand.
+    pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
+        let (words, first) = words(key);
+        (0..4).find_map(|choice| self.keys[first ^ choice].get(&words))
+    }
+
+    /// Keeps a kind of call at hand.
+    pub fn put(&self, key: &CollectiveKey, calls: &'static AtomicU64) {
+        let (words, first) = words(key);
+        let free = |&choice: &usize| self.keys[first ^ choice].word(0) == 0;
+        // Another one goes if all places are taken: which one differs between kinds.
+        let choice = (0..4).find(free).unwrap_or((words[2] ^ words[0]) as usize % 4);
+        self.keys[first ^ choice].put(&words, calls);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static COUNTERS: [AtomicU64; 2000] = [const { AtomicU64::new(0) }; 2000];
+
+    fn key(i: usize) -> CollectiveKey {
+        CollectiveKey {
+            communicator: 1 + i as u64 % 64,
+            operation: i as u32 % 3,
+            root: 0,
+            bytes: 8 * (i as u64 / 64),
+            element: 8,
+            commutative: i.is_multiple_of(2),
+            nonblocking: false,
+        }
+    }
+
+    fn arguments(i: usize) -> Arguments {
+        let i = i as u64;
+        [1 + i % 64, i % 3, i / 64, 0x7f00_0000 + 512 * (i % 5), 0x7e00_0000 + 256 * (i % 2), 1]
+    }
+
+    #[test]
+    fn what_was_put_is_found_as_itself_or_not_at_all() {
+        let ways = Ways::default();
+        assert!(ways.get(&key(0)).is_none() && ways.again(&arguments(0)).is_none());
+        for (i, counter) in COUNTERS.iter().enumerate() {
+            ways.put(&key(i), counter);
+            ways.remember(&arguments(i), counter);
+            assert!(std::ptr::eq(ways.get(&key(i)).unwrap(), counter));
+            assert!(std::ptr::eq(ways.again(&arguments(i)).unwrap(), counter));
+        }
+        let right = |i: usize, found: Option<&AtomicU64>| {
+            assert!(found.is_none_or(|calls| std::ptr::eq(calls, &COUNTERS[i])));
+            found.is_some()
+        };
+        assert!((0..2000).filter(|&i| right(i, ways.get(&key(i)))).count() > KEYS / 2);
+        assert!((0..2000).filter(|&i| right(i, ways.again(&arguments(i)))).count() > RECENT / 2);
+        // What was known before something was freed is not used, and goes.
+        let mut later = arguments(1999);
+        later[5] = 2;
+        assert!(ways.again(&later).is_none());
+        ways.remember(&later, &COUNTERS[7]);
+        assert!(ways.again(&arguments(1999)).is_none());
+        assert!(std::ptr::eq(ways.again(&later).unwrap(), &COUNTERS[7]));
+    }
+
+    #[test]
+    fn as_many_as_a_program_uses_by_turns_do_not_displace_each_other() {
+        let few = Ways::default();
+        for (i, counter) in COUNTERS.iter().enumerate().take(64) {
+            few.put(&key(i), counter);
+            few.remember(&arguments(i), counter);
+        }
+        assert!((0..64).filter(|&i| few.get(&key(i)).is_some()).count() > 60);
+        assert!((0..64).filter(|&i| few.again(&arguments(i)).is_some()).count() > 60);
+    }
+}
