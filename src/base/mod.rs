@@ -11,4 +11,5 @@ pub mod hash;
 pub(crate) mod named_enum;
 pub mod numbering;
 pub mod permutation;
+pub mod quantity;
 pub mod random;

@@ -12,6 +12,7 @@
 //! the machine between them looks like an effect of the order. `rankweave compare` runs both orders in
 //! turn.
 
+use crate::base::quantity::seconds;
 use crate::store::Past;
 
 /// A difference below this part of the time in the launcher's order does not count.
@@ -119,13 +120,15 @@ impl LaunchTimes {
         };
         let in_mpi = match (median(&self.in_mpi_given), median(&self.in_mpi_reordered)) {
             (Some(given), Some(reordered)) => {
-                format!("; time in MPI {given:.2} s → {reordered:.2} s")
+                format!("; time in MPI {} → {}", seconds(given), seconds(reordered))
             }
             _ => String::new(),
         };
         format!(
-            "measured time {given:.2} s → {reordered:.2} s ({percent:+.1} %, medians of {} and {} \
-             launches: {conclusion}){in_mpi}",
+            "measured time {} → {} ({percent:+.1} %, medians of {} and {} launches: \
+             {conclusion}){in_mpi}",
+            seconds(given),
+            seconds(reordered),
             self.given.len(),
             self.reordered.len()
         )
@@ -202,7 +205,7 @@ mod tests {
         assert!(!LaunchTimes::of(&history, 0, 0).words().contains("in MPI"));
         history.push(past(true, Some(0.4)));
         let words = LaunchTimes::of(&history, 0, 0).words();
-        assert!(words.ends_with("; time in MPI 5.10 s → 0.40 s"), "{words}");
+        assert!(words.ends_with("; time in MPI 5.10 s → 400 ms"), "{words}");
     }
 
     #[test]

@@ -7,9 +7,10 @@ use super::{
     UserTopology,
 };
 use crate::base::error::Result;
+use crate::base::quantity::{bytes, seconds};
 use crate::decide::mixed_ranks::Tallies;
 use crate::decide::{Decision, kept};
-use crate::matrix::{Collected, CommMatrix};
+use crate::matrix::{Collected, CommMatrix, Kind};
 use crate::options::Settings;
 use crate::store::{
     self, Constructed, Finding, Fit, InMpi, Launch, LaunchMode, Placement, Record, Verdict, spill,
@@ -339,25 +340,32 @@ impl LaunchRecorder {
 
     fn summary(&self, record: &Record) -> String {
         let launch = &record.launch;
-        let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
+        let order = match (launch.is_reordered(), launch.mode) {
+            (false, _) => "launcher's order",
+            (true, store::LaunchMode::Shuffle) => "ranks shuffled",
+            (true, _) => "ranks reordered",
+        };
+        let modelled = match record.matrix.layer(Kind::Collective).total().bytes {
+            0 => String::new(),
+            some => format!(" ({} of it modelled for collective calls)", bytes(some)),
+        };
         let mut text = format!(
-            "{}: {} launch, {:.1} MiB sent, {:.1} MiB between nodes, {:.1} s",
+            "{}: {order}, {} sent{modelled}, {} between nodes, {}",
             self.key,
-            launch.mode,
-            mib(launch.total_bytes),
-            mib(launch.internode_bytes),
-            launch.wall_seconds
+            bytes(launch.total_bytes),
+            bytes(launch.internode_bytes),
+            seconds(launch.wall_seconds)
         );
         if let Some(in_mpi) = &launch.in_mpi {
             let percent = in_mpi.percent_of(launch.wall_seconds).unwrap_or(0.0);
-            let mean = in_mpi.mean_seconds;
-            text.push_str(&format!(", {mean:.1} s of it in MPI ({percent:.0} %)"));
+            let mean = seconds(in_mpi.mean_seconds);
+            text.push_str(&format!(", {mean} of it in MPI ({percent:.0} %)"));
         }
-        if let Some(baseline) = &record.baseline {
+        if let Some(baseline) = record.baseline.as_ref().filter(|_| launch.is_reordered()) {
             text.push_str(&format!(
-                " (launcher's order: {:.1} MiB between nodes, {:.1} s)",
-                mib(baseline.internode_bytes),
-                baseline.wall_seconds
+                " (launcher's order: {} between nodes, {})",
+                bytes(baseline.internode_bytes),
+                seconds(baseline.wall_seconds)
             ));
         }
         let effect = self.history.effect(record);

@@ -64,7 +64,7 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     let said = recorder.keep(end(&instructions), user());
     assert_eq!(said.len(), 1, "{said:?}");
     let said = said[0].to_string();
-    let wanted = format!("{key}: record launch, 4.0 MiB sent, 4.0 MiB between nodes, 10.0 s");
+    let wanted = format!("{key}: launcher's order, 4.00 MiB sent, 4.00 MiB between nodes, 10.0 s");
     assert_eq!(said, wanted);
     let first = store.load(&key).unwrap().unwrap();
     assert_eq!((first.launch.mode, first.recorded_at), (store::LaunchMode::Record, 100));
@@ -82,11 +82,16 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     instructions.action = policy.action;
     instructions.process_of_task = settled.process_of_task;
     instructions.job.id = 8;
-    recorder.keep(end(&instructions), user());
+    let said = recorder.keep(end(&instructions), user())[0].to_string();
+    assert!(
+        said.contains(": ranks reordered, 4.00 MiB sent, 0 B between nodes, 10.0 s "),
+        "{said}"
+    );
+    assert!(said.contains("(launcher's order: 4.00 MiB between nodes, 10.0 s); REASON"), "{said}");
     let second = store.load(&key).unwrap().unwrap();
     assert_eq!(second.launch.process_of_task, order);
     assert_eq!((second.launch.predicted, second.launch.internode_bytes), ((40, 20), 0));
-    assert_eq!(second.baseline.unwrap().internode_bytes, 4 << 20);
+    assert_eq!(second.baseline.as_ref().unwrap().internode_bytes, 4 << 20);
     assert_eq!(second.history.iter().map(|past| past.id).collect::<Vec<_>>(), [7, 8]);
 }
 

@@ -53,7 +53,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let prepared = Prepared::new(&self.launch, &self.settings)?.with_functions(&self.launch);
+        let prepared =
+            Prepared::new(&self.launch, &self.settings)?.with_what_programs_need(&self.launch);
         let plan = prepared.command(&self.launch, &prepared.variables)?;
         if self.dry_run {
             output::print(&plan.shell_line())?;

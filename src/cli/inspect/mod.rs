@@ -11,6 +11,7 @@ mod launch_line;
 mod mpi;
 mod program;
 mod python;
+pub mod sanitizer;
 mod search;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
 use super::settings::{self, Variables};
-use super::{app_file, functions, library};
+use super::{app_file, functions, library, sanitizer};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
@@ -78,10 +78,12 @@ impl Prepared {
         Ok(Prepared { launcher: Launcher::of_command(command)?, library, variables })
     }
 
-    /// Adds the variable that names the functions of an MPI library which programs load by themselves.
-    pub(in crate::cli) fn with_functions(mut self, command: &[String]) -> Prepared {
+    /// Adds what the programs of the launch need: the variable that names the functions of an MPI library
+    /// which they load by themselves, and an option of AddressSanitizer.
+    pub(in crate::cli) fn with_what_programs_need(mut self, command: &[String]) -> Prepared {
         let names = functions::for_launch(&self.launcher, command, &self.library);
         self.variables.extend(names.map(|names| (FUNCTIONS.to_string(), names)));
+        self.variables.extend(sanitizer::variable(&self.launcher, command));
         self
     }
 

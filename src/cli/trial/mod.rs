@@ -39,7 +39,8 @@ impl Series {
         stdin: Option<PathBuf>,
         timeout: Option<Duration>,
     ) -> Result<Series> {
-        let mut prepared = Prepared::new(launch, &SettingsArgs::default())?.with_functions(launch);
+        let mut prepared =
+            Prepared::new(launch, &SettingsArgs::default())?.with_what_programs_need(launch);
         prepared.variables.retain(|v| !OWN.contains(&v.0.as_str()));
         let stdin = stdin.or_else(regular_stdin);
         Ok(Series { launch: launch.to_vec(), prepared, stdin, timeout })

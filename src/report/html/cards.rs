@@ -52,23 +52,23 @@ impl Page<'_> {
         let mut cards = Vec::new();
         if s.wall_seconds > 0.0 {
             let what = match s.wall_seconds_given_order {
-                Some(before) if before > 0.0 => html! {
+                Some(before) if before > 0.0 && s.reordered => html! {
                     "MPI_Init to Finalize; " (change(before, s.wall_seconds))
                     " against the launcher's order"
                 },
                 _ => html! { "from MPI_Init to MPI_Finalize" },
             };
-            cards.push((format!("{:.2} s", s.wall_seconds), what));
+            cards.push((units::seconds(s.wall_seconds), what));
         }
         if let (Some(seconds), Some(percent)) = (s.mpi_seconds, s.mpi_percent) {
-            let before = s.mpi_seconds_given_order.filter(|&before| before > 0.0);
+            let before = s.mpi_seconds_given_order.filter(|&before| before > 0.0 && s.reordered);
             let what = html! {
                 "in MPI per process, " (format!("{percent:.0} %")) " of the time"
                 @if let Some(before) = before {
                     "; " (change(before, seconds)) " against the launcher's order"
                 }
             };
-            cards.push((format!("{seconds:.2} s"), what));
+            cards.push((units::seconds(seconds), what));
         }
         cards
     }

@@ -54,8 +54,8 @@ impl Page<'_> {
         }
         if let Some(before) = s.wall_seconds_given_order.filter(|&b| b > 0.0 && s.reordered) {
             let values = [before, s.wall_seconds];
-            let texts = values.map(|seconds| format!("{seconds:.2}"));
-            let what = "seconds, one launch each (see 'rankweave compare' for more)";
+            let texts = values.map(units::seconds);
+            let what = "time, one launch each (see 'rankweave compare' for more)";
             rows.push(row(what, texts, values));
         }
         rows

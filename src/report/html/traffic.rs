@@ -27,6 +27,7 @@ impl Page<'_> {
             let name = match kind.kind {
                 "p2p" => "point-to-point",
                 "onesided" => "one-sided",
+                _ if kind.is_modelled() => "collective (modelled)",
                 other => other,
             };
             html! {

@@ -125,6 +125,13 @@ pub struct KindSummary {
     pub amount: Amount,
 }
 
+impl KindSummary {
+    /// True if the calls were counted and what they send was computed from a model of their algorithms.
+    pub fn is_modelled(&self) -> bool {
+        self.kind == Kind::Collective.name()
+    }
+}
+
 impl Summary {
     /// The figures of a record for some kinds of traffic.
     pub fn new(record: &Record, kinds: &[Kind]) -> Self {
@@ -256,6 +263,30 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains('\x1b'));
+        assert!(!text.contains("modelled"), "{text}");
+    }
+
+    #[test]
+    fn what_was_modelled_and_what_took_no_time_is_not_taken_for_measured() {
+        let mut record = record();
+        let sent = Traffic { bytes: 5, messages: 1 };
+        let layer = |kind| match kind {
+            Kind::Collective => SparseMatrix::from_entries(4, &[(0, 1, sent)]),
+            _ => record.matrix.layer(kind).clone(),
+        };
+        record.matrix = crate::matrix::CommMatrix::from_layers(Kind::ALL.map(layer)).unwrap();
+        record.launch.wall_seconds = 0.002;
+        record.baseline = Some(Launch { wall_seconds: 0.001, ..Launch::default() });
+        let text = Summary::new(&record, &Kind::ALL).text();
+        assert!(
+            text.contains("  collective*          5 B") && text.contains("* modelled"),
+            "{text}"
+        );
+        assert!(text.contains("2.00 ms (1.00 ms in the launcher's order)"), "{text}");
+        // Both launches ran in the launcher's order.
+        record.launch.process_of_task.clear();
+        let text = Summary::new(&record, &Kind::ALL).text();
+        assert!(text.contains("2.00 ms\n"), "{text}");
     }
 
     #[test]
@@ -280,7 +311,7 @@ mod tests {
         let summary = Summary::new(&record, &Kind::ALL).with_checks(&[verdict]);
         let text = summary.text();
         for part in [
-            "measured time 10.10 s → 7.05 s (-30.2 %, medians of 2 and 2 launches: faster)",
+            "measured time 10.1 s → 7.05 s (-30.2 %, medians of 2 and 2 launches: faster)",
             "predicted   hop-bytes -75.0 %",
             "differs with 4 ranks, 2023-11-14",
             ": line 3",

@@ -1,6 +1,6 @@
 //! The figures of a record for people: a few lines of text.
 
-use super::{Amount, Summary};
+use super::{Amount, KindSummary, Summary};
 use crate::report::units;
 use crate::store::LaunchMode;
 use std::fmt::{Result, Write};
@@ -60,21 +60,26 @@ impl Summary {
         let mut lines = Vec::new();
         if self.wall_seconds > 0.0 {
             let given = match self.wall_seconds_given_order {
-                Some(s) if s > 0.0 => format!(" ({s:.2} s in the launcher's order)"),
+                Some(s) if s > 0.0 && self.reordered => {
+                    format!(" ({} in the launcher's order)", units::seconds(s))
+                }
                 _ => String::new(),
             };
-            lines.push(("time", format!("{:.2} s{given}", self.wall_seconds)));
+            lines.push(("time", format!("{}{given}", units::seconds(self.wall_seconds))));
         }
         if let (Some(mean), Some(most), Some(percent), Some(calls)) =
             (self.mpi_seconds, self.mpi_seconds_max, self.mpi_percent, self.mpi_calls_timed)
         {
             let given = match self.mpi_seconds_given_order {
-                Some(s) => format!("; {s:.2} s in the launcher's order"),
-                None => String::new(),
+                Some(s) if self.reordered => {
+                    format!("; {} in the launcher's order", units::seconds(s))
+                }
+                _ => String::new(),
             };
             let text = format!(
-                "{mean:.2} s per process, {percent:.0} % of the time, at most {most:.2} s \
-                 ({} calls timed){given}",
+                "{} per process, {percent:.0} % of the time, at most {} ({} calls timed){given}",
+                units::seconds(mean),
+                units::seconds(most),
                 units::count(calls)
             );
             lines.push(("in MPI", text));
@@ -116,10 +121,18 @@ impl Summary {
                 units::count(a.pairs as u64)
             )
         };
+        let is_modelled = |kind: &KindSummary| kind.is_modelled() && kind.amount.bytes > 0;
         for kind in &self.kinds {
-            row(kind.kind, &kind.amount)?;
+            let mark = if is_modelled(kind) { "*" } else { "" };
+            row(&format!("{}{mark}", kind.kind), &kind.amount)?;
         }
         row("all", &self.total)?;
+        if self.kinds.iter().any(is_modelled) {
+            writeln!(
+                out,
+                "  * modelled: what algorithms for these calls send; other kinds are counted"
+            )?;
+        }
         if let (Some(now), Some(given)) = (self.internode_bytes, self.internode_bytes_given_order) {
             let share = units::percent(now, self.total.bytes);
             let before = match self.reordered {

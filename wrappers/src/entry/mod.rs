@@ -27,6 +27,7 @@ pub mod pcontrol;
 pub mod real_functions;
 pub mod requests;
 pub mod resolver;
+pub mod sanitizer;
 pub mod sessions;
 pub mod slots;
 pub mod thunk;

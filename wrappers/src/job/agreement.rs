@@ -9,6 +9,7 @@ use crate::comm::request;
 use crate::job::hooks;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
+use crate::sys::lasting;
 use libc::c_int;
 use rw::base::clock::since_1970;
 use rw::launch::Program;
@@ -39,9 +40,8 @@ impl Agreement {
         let now = since_1970().as_secs();
         let program = Program::number_of_this_process();
         let incomplete = !hooks::complete();
-        let mine =
-            Box::leak(Box::new([now, !now, program, !program, off.into(), incomplete.into()]));
-        let all = Box::leak(Box::new([0u64; 6]));
+        let mine = lasting::keep([now, !now, program, !program, off.into(), incomplete.into()]);
+        let all = lasting::keep([0u64; 6]);
         let mut request = A::request_null();
         let mpi = pmpi::<A>();
         // SAFETY: MPI is initialised; the buffers are leaked, because the request may outlive this

@@ -12,6 +12,7 @@
 
 use crate::mpi::library;
 use crate::spill;
+use crate::sys::lasting;
 use rw::options::Settings;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -62,8 +63,10 @@ pub fn start(
     arguments.push(CString::new(directory.as_os_str().as_bytes()).ok()?);
     let mut pointers: Vec<_> = arguments.iter().map(|a| a.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    let stack =
-        || Box::leak(vec![0u128; STACK / 16].into_boxed_slice()).as_ptr_range().end as usize;
+    let stack = || {
+        let stack = Box::leak(vec![0u128; STACK / 16].into_boxed_slice());
+        lasting::kept(stack).as_ptr_range().end as usize
+    };
     let start = Start {
         files: commands()
             .iter()
@@ -73,7 +76,7 @@ pub fn start(
         pointers,
         stacks: [stack(), stack()],
     };
-    START.store(Box::leak(Box::new(start)), Ordering::Release);
+    START.store(lasting::keep(start), Ordering::Release);
     if let Some(signal) = settings.flush_signal {
         handle(signal);
     }
@@ -271,7 +274,7 @@ fn handle(signal: libc::c_int) {
         {
             return;
         }
-        PREVIOUS.store(Box::leak(Box::new(before)), Ordering::Release);
+        PREVIOUS.store(lasting::keep(before), Ordering::Release);
         let mut own: libc::sigaction = std::mem::zeroed();
         own.sa_sigaction = signalled as *const () as usize;
         own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;

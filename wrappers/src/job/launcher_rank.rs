@@ -10,6 +10,7 @@
 //!
 //! Limit: programs that copied the environment at their start (Python's `os.environ`) see the copy.
 
+use crate::sys::lasting;
 use libc::c_char;
 use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
@@ -69,7 +70,8 @@ pub fn changed(old: usize, new: usize) {
         }
         let Ok(string) = CString::new(format!("{name}={new}")) else { continue };
         // Leaked: a program may keep what getenv gave it.
-        let string = string.into_raw();
+        let bytes = Box::leak(string.into_bytes_with_nul().into_boxed_slice());
+        let string = lasting::kept(bytes).as_mut_ptr().cast::<c_char>();
         entry.store(string, Ordering::Release);
         replaced.push((address as usize, string as usize));
     }

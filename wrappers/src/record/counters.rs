@@ -7,6 +7,7 @@
 use crate::record::block::Block;
 use crate::record::thread;
 use crate::sys::hook::Hook;
+use crate::sys::thread_key;
 use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout;
@@ -87,7 +88,7 @@ pub fn mine_for_sums() -> Option<&'static Block> {
     if held.is_null() { mine() } else { Some(unsafe { &*held }) }
 }
 
-/// Registers a destructor that hands the block back when this thread ends; `false` if it cannot.
+/// Has the block handed back when this thread ends; `false` if that cannot be.
 fn released_at_thread_end(owned: &'static Owned) -> bool {
     static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
     unsafe extern "C" fn ended(owned: *mut libc::c_void) {
@@ -102,12 +103,26 @@ fn released_at_thread_end(owned: &'static Owned) -> bool {
     let key = KEY.get_or_init(|| {
         let mut key = 0;
         // SAFETY: creates a key with a destructor of the right type.
-        (unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) } == 0).then_some(key)
+        let code = unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) };
+        (code == 0 && key != thread_key::NONE).then_some(key)
     });
+    let value: *const libc::c_void = std::ptr::from_ref(owned).cast();
     // SAFETY: the key exists; the value is only read by the destructor.
-    key.is_some_and(|key| unsafe {
-        libc::pthread_setspecific(key, std::ptr::from_ref(owned).cast()) == 0
-    })
+    if key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) == 0 }) {
+        return true;
+    }
+    // The program has taken all keys. The storage of the first thread stays until the process ends.
+    unsafe extern "C" fn ended_without_key(owned: *mut libc::c_void) {
+        // SAFETY: the value is that of the destructor of the key.
+        unsafe { ended(owned) };
+        // Destructors of the program's keys come later. What they send is not recorded, because nothing
+        // would tell when this thread is gone.
+        let inside = &thread::current().inside;
+        inside.store(inside.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+    // SAFETY: numbers of the calling process and thread.
+    let is_first = unsafe { libc::getpid() == libc::gettid() };
+    is_first || thread_key::at_thread_end(ended_without_key, value.cast_mut())
 }
 
 /// Runs `visit` on every block that exists.

@@ -12,6 +12,7 @@
 use super::files::Files;
 use super::text::{Difference, Filter, LineOrder};
 use crate::base::error::Result;
+use crate::base::quantity::seconds;
 use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
 use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
@@ -320,7 +321,7 @@ fn missing(files: &Files, run: &Run) -> Option<String> {
 }
 
 fn said(run: &Run) -> String {
-    format!("{} in {:.2} s", run.outcome.end.words(), run.outcome.seconds)
+    format!("{} in {}", run.outcome.end.words(), seconds(run.outcome.seconds))
 }
 
 /// What differs, for the end of a sentence.

@@ -1,6 +1,7 @@
 //! One run of a comparison, and the number that is compared.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::quantity::seconds;
 use crate::cli::arguments::regular_expression;
 use crate::cli::trial::{Scratch, Series, Streams, TrialRun};
 use crate::store::Record;
@@ -118,8 +119,8 @@ impl Measurement<'_> {
             None => outcome.seconds,
         };
         match self.figure {
-            Some(_) => eprintln!("rankweave: {name}: {value} in {:.3} s", outcome.seconds),
-            None => eprintln!("rankweave: {name}: {value:.3} s"),
+            Some(_) => eprintln!("rankweave: {name}: {value} in {}", seconds(outcome.seconds)),
+            None => eprintln!("rankweave: {name}: {}", seconds(value)),
         }
         let launch = record.map(|record| record.launch);
         Ok(MeasuredRun {

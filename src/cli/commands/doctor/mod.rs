@@ -13,6 +13,7 @@ mod finding;
 mod json;
 mod probe;
 mod program;
+mod sanitizer;
 mod text;
 
 use crate::base::error::Result;

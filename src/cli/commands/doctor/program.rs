@@ -2,6 +2,7 @@
 
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity};
+use super::sanitizer;
 use crate::cli::inspect::{Closure, Image, Mpi, Program};
 use crate::cli::launcher::{Launcher, base_name};
 use crate::cli::preload;
@@ -90,6 +91,7 @@ fn binary(program: &Diagnosed, image: &Image, diagnosis: &Diagnosis, found: &mut
     }
     dynamic_linker(image, found);
     privileges(&image.path, found);
+    found.extend(sanitizer::finding(program, image));
     own_profiling_layer(image, found);
     use_of_mpi(program, image, found);
 }

@@ -81,9 +81,9 @@ impl MappingSummary {
             ));
         }
         out.push_str(&format!(
-            "\n{:.3} s, {:.3} s of CPU time, {} at most\n",
-            self.seconds,
-            self.cpu_seconds,
+            "\n{}, {} of CPU time, {} at most\n",
+            units::seconds(self.seconds),
+            units::seconds(self.cpu_seconds),
             units::bytes(self.peak_rss_bytes)
         ));
         for (what, value) in diagnostics {
