@@ -37,6 +37,11 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A part in whole percent: `12 %`; `< 1 %` for what would be shown as nothing.
+pub fn whole_percent(percent: f64) -> String {
+    if percent > 0.0 && percent < 0.5 { "< 1 %".into() } else { format!("{percent:.0} %") }
+}
+
 fn three_digits(value: f64) -> String {
     let digits = if value < 9.995 {
         2
@@ -67,6 +72,11 @@ mod tests {
             assert_eq!(bytes(value), text);
         }
         assert_eq!(bytes(u128::MAX).split(' ').next_back(), Some("EiB"));
+    }
+
+    #[test]
+    fn no_part_is_shown_as_nothing() {
+        assert_eq!([0.0, 0.2, 0.7, 99.6].map(whole_percent), ["0 %", "< 1 %", "1 %", "100 %"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     UserTopology,
 };
 use crate::base::error::Result;
-use crate::base::quantity::{bytes, seconds};
+use crate::base::quantity::{bytes, seconds, whole_percent};
 use crate::decide::mixed_ranks::Tallies;
 use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix, Kind};
@@ -359,7 +359,7 @@ impl LaunchRecorder {
         if let Some(in_mpi) = &launch.in_mpi {
             let percent = in_mpi.percent_of(launch.wall_seconds).unwrap_or(0.0);
             let mean = seconds(in_mpi.mean_seconds);
-            text.push_str(&format!(", {mean} of it in MPI ({percent:.0} %)"));
+            text.push_str(&format!(", {mean} of it in MPI ({})", whole_percent(percent)));
         }
         if let Some(baseline) = record.baseline.as_ref().filter(|_| launch.is_reordered()) {
             text.push_str(&format!(

@@ -1,6 +1,6 @@
 //! Numbers, sizes and times as people read them.
 
-pub use crate::base::quantity::{bytes, seconds};
+pub use crate::base::quantity::{bytes, seconds, whole_percent};
 
 /// A whole number with groups of three digits: `1 234 567`.
 pub fn count(value: u64) -> String {

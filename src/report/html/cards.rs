@@ -26,11 +26,16 @@ impl Page<'_> {
         };
         let all = (s.tasks as u64).saturating_mul(s.tasks as u64);
         let pairs = s.total.pairs as u64;
+        let collective = s.kinds.iter().filter(|kind| kind.is_modelled());
+        let modelled = match collective.map(|kind| kind.amount.bytes).sum::<u64>() {
+            0 => String::new(),
+            some => format!("; {} of it modelled for collective calls", units::bytes(some)),
+        };
         let mut cards = vec![
             (units::count(s.tasks as u64), html! { "tasks" (nodes) }),
             (
                 units::bytes(s.total.bytes),
-                html! { "sent in " (units::count(s.total.messages)) " messages" },
+                html! { "sent in " (units::count(s.total.messages)) " messages" (modelled) },
             ),
             (units::count(pairs), html! { "pairs talk, " (units::percent(pairs, all)) " of all" }),
         ];
@@ -63,7 +68,7 @@ impl Page<'_> {
         if let (Some(seconds), Some(percent)) = (s.mpi_seconds, s.mpi_percent) {
             let before = s.mpi_seconds_given_order.filter(|&before| before > 0.0 && s.reordered);
             let what = html! {
-                "in MPI per process, " (format!("{percent:.0} %")) " of the time"
+                "in MPI per process, " (units::whole_percent(percent)) " of the time"
                 @if let Some(before) = before {
                     "; " (change(before, seconds)) " against the launcher's order"
                 }

@@ -42,7 +42,7 @@ impl Page<'_> {
         let mut rows = Vec::new();
         if let Some((before, after)) = s.predicted {
             let values = [before as f64, after as f64];
-            let texts = values.map(|value| format!("{value:.4e}"));
+            let texts = [before, after].map(units::bytes);
             rows.push(row("predicted hop-bytes (bytes × distance)", texts, values));
         }
         if let (true, Some(now), Some(given)) =

@@ -77,8 +77,9 @@ impl Summary {
                 _ => String::new(),
             };
             let text = format!(
-                "{} per process, {percent:.0} % of the time, at most {} ({} calls timed){given}",
+                "{} per process, {} of the time, at most {} ({} calls timed){given}",
                 units::seconds(mean),
+                units::whole_percent(percent),
                 units::seconds(most),
                 units::count(calls)
             );
