@@ -1,8 +1,9 @@
 //! The command line: parses arguments, calls the library, prints.
 //!
-//! One file per command, each with its arguments (documented for help and man page) and a function
-//! that does it. Data goes to standard output, messages to standard error. Exit codes: 0 done,
-//! 1 nothing to gain or nothing found, 2 usage or I/O error; `run` ends with the program's own.
+//! There is one file for each command, with its arguments (their comments are the help and the manual page)
+//! and a function that executes it. Data goes to standard output, messages to standard error. Exit codes:
+//! 0 done; 1 nothing found, or a negative answer; 2 usage or I/O error. `run` ends with the code of the
+//! launcher.
 
 mod arguments;
 mod commands;
@@ -23,28 +24,28 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  rankweave run -- mpirun -n 64 ./app input      first launch: record who talks to whom
-  rankweave run -- mpirun -n 64 ./app input      next launch: ranks placed by it
-  rankweave show                                 the newest matrix as a picture in the terminal
-  rankweave report --html app.html               the same and more, as one HTML file
-  rankweave export --to csv --out app.csv        the matrix for a spreadsheet or pandas
-  rankweave doctor -- mpirun -n 64 ./app         what would be recorded, and why not
-  rankweave check -- mpirun -n 8 ./app small     are its results the same with other ranks?
+  rankweave run -- mpirun -n 64 ./app input      first launch: record the traffic between ranks
+  rankweave run -- mpirun -n 64 ./app input      next launch: place the ranks by this traffic
+  rankweave show                                 show the newest matrix as a picture in the terminal
+  rankweave report --html app.html               write the same and more as one HTML file
+  rankweave export --to csv --out app.csv        write the matrix for a spreadsheet or pandas
+  rankweave doctor -- mpirun -n 64 ./app         what would be recorded; if nothing, why?
+  rankweave check -- mpirun -n 8 ./app small     are the results the same with permuted ranks?
   rankweave compare -- mpirun -n 64 ./app        is it faster with reordered ranks?
 
-Exit codes: 0 done; 1 nothing to gain, nothing found; 2 usage or I/O error.
-'run' ends with the exit code of the program it runs.";
+Exit codes: 0 done; 1 nothing found, or a negative answer; 2 usage or I/O error.
+'run' ends with the exit code of the launcher.";
 
 const LONG_ABOUT: &str = "\
-Records which ranks of an MPI program talk to each other, and places them so that ranks that talk \
-much are close in the machine. The program is not changed, recompiled or linked again: a library is \
-preloaded into its processes.
+Records how much the ranks of an MPI program send to each other. On the next launch it places ranks \
+that exchange much data close together in the machine. The program is not changed, recompiled or \
+relinked: a library is preloaded into its processes.
 
-A task is a rank as the program sees it; a process is one as the launcher started it; a slot is a \
-place in the machine. Ranks are reordered by giving each task another process, without moving \
-anything.";
+A task is a rank as the program sees it. A process is what the launcher started, on a node of the \
+machine. A slot is a position in the machine at which one task can run. To reorder the ranks means to \
+give the tasks other processes. No process moves to another node.";
 
-/// Places the ranks of MPI programs by who talks to whom
+/// Places the ranks of MPI programs by their traffic
 #[derive(Debug, Parser)]
 #[command(
     name = "rankweave",

@@ -67,10 +67,13 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &Mode::NAMES,
         help: "What to do: auto, record, reorder, shuffle or off",
-        long: "auto records when nothing is stored under the key, and reorders otherwise. record \
-               records in the launcher's order. reorder asks for a stored matrix; without one it \
-               says so and records. shuffle gives the program a random permutation of its ranks, \
-               as a safety test: see 'rankweave check'. off records nothing and changes nothing.",
+        long: "All modes except off record the traffic. auto also reorders if a matrix is stored under \
+               the key and no reason speaks against it (--deny, a difference that 'rankweave check' \
+               found, slower earlier launches, a gain below --min-gain). record \
+               keeps the launcher's order. reorder is for launches that must use a stored matrix: \
+               without one, a message says so and the launch is only recorded. shuffle gives \
+               the program a random permutation of its ranks, as a safety test: see 'rankweave \
+               check'. off records nothing and changes nothing.",
         apply: |s, v| Mode::parse(v).map(|m| s.mode = m),
     },
     Opt {
@@ -80,9 +83,9 @@ pub static TABLE: &[Opt] = &[
         default: "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave",
         choices: &[],
         help: "Directory where matrices are kept between launches",
-        long: "Rank 0 reads and writes it, so only the node of rank 0 has to see it. It is created \
-               when needed. Each key has the file KEY.rkw there, and a folder KEY.runs for records \
-               of other arguments.",
+        long: "Rank 0 reads and writes this directory, so only the node of rank 0 needs access to it. It \
+               is created if it does not exist. Each key has a file KEY.rkw there, and a folder \
+               KEY.runs for further records, such as those of other arguments.",
         apply: |s, v| set(&mut s.store, Some(v.into())),
     },
     Opt {
@@ -92,10 +95,10 @@ pub static TABLE: &[Opt] = &[
         default: "name and identity of the executable, and the number of ranks",
         choices: &[],
         help: "Name under which the matrix of this program is kept",
-        long: "Launches with other arguments are told apart under the same key ('rankweave list \
-               --all'). Another key is needed if the same arguments mean different input, or if \
-               different executables communicate alike. A matrix is only used for a launch with as \
-               many ranks as it was recorded with.",
+        long: "Launches with other arguments have records of their own under the same key ('rankweave \
+               list --all'). Give a key of your own if the same arguments stand for different input, \
+               or if several executables shall share a matrix because they communicate alike. A \
+               launch uses a matrix only if it has as many ranks as the recorded launch.",
         apply: key,
     },
     Opt {
@@ -115,9 +118,9 @@ pub static TABLE: &[Opt] = &[
         default: "discovered",
         choices: &[],
         help: "Use this topology instead of discovering it",
-        long: "Any specification that 'rankweave topo' shows, such as tree:2:16:32@1:10:100, \
+        long: "A description that 'rankweave topo --topology' accepts, such as tree:2:16:32@1:10:100, \
                torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
-               rank k sits on slot k unless --slots says otherwise.",
+               rank k is on slot k, unless --slots gives other slots.",
         apply: |s, v| set(&mut s.topology, Some(v.into())),
     },
     Opt {
@@ -146,9 +149,9 @@ pub static TABLE: &[Opt] = &[
         value: "LIST",
         default: "0",
         choices: &[],
-        help: "Tasks that keep their process, such as 0,8-11; none frees all",
-        long: "Rank 0 stays where it is by default because standard input goes to its process. \
-               'none' lets every task move.",
+        help: "Tasks that keep their process, such as 0,8-11; none: all may move",
+        long: "By default rank 0 stays on its process, because this process has the standard input. \
+               none allows every task to get another process.",
         apply: |s, v| {
             s.fix = if v.eq_ignore_ascii_case("none") { vec![] } else { parse::number_list(v)? };
             Ok(())
@@ -160,8 +163,9 @@ pub static TABLE: &[Opt] = &[
         value: "PCT",
         default: "3",
         choices: &[],
-        help: "Predicted gain in percent below which nothing is changed",
-        long: "The gain is the part of the hop-bytes that the new order saves.",
+        help: "Predicted gain in percent below which the launcher's order is kept",
+        long: "The gain is the part of the hop-bytes that the new rank order saves. Hop-bytes are the sum \
+               of bytes times distance over all pairs of ranks.",
         apply: |s, v| parse::percent(v).map(|p| s.min_gain = p),
     },
     Opt {
@@ -170,10 +174,10 @@ pub static TABLE: &[Opt] = &[
         value: "SECONDS",
         default: "10",
         choices: &[],
-        help: "Wall time that computing the mapping may take",
-        long: "The best mapping found until then is used. A search that does not end soon after \
-               the limit is given up, and the launch keeps the launcher's order. Also accepts \
-               500ms, 2m.",
+        help: "Wall time that the search for a rank order may take",
+        long: "At the limit, the search ends and the best rank order found so far is used. If the search \
+               does not end soon after the limit, it is abandoned, and the launch keeps the \
+               launcher's order. Values such as 500ms and 2m are accepted, too.",
         apply: |s, v| parse::seconds(v).map(|t| s.time_limit = t),
     },
     Opt {
@@ -183,11 +187,11 @@ pub static TABLE: &[Opt] = &[
         default: "auto",
         choices: &[],
         help: "How many processes search for an order when the job starts",
-        long: "With 1, rank 0 searches alone. With N, the first process of each of N nodes looks \
-               for the node of every task, each with another seed, and the best answer is taken. \
-               Then the first process of every node places the tasks of its node. auto is 1 below \
-               1024 tasks, and 4 from there on. Only trees with several nodes are searched \
-               together.",
+        long: "With 1, only rank 0 searches. With N, the search has two steps. First, one process on \
+               each of N nodes assigns the tasks to nodes, each with another seed, and the best of \
+               these assignments is taken. Then one process on every node places the tasks of its \
+               node. auto means 1 for fewer than 1024 tasks, and 4 otherwise. Several processes \
+               search only if the topology is a tree with several nodes; otherwise rank 0 searches.",
         apply: |s, v| {
             s.searchers = match v.eq_ignore_ascii_case("auto") {
                 true => None,
@@ -203,9 +207,10 @@ pub static TABLE: &[Opt] = &[
         default: "model",
         choices: &Collectives::NAMES,
         help: "How collective calls become traffic between pairs: logical or model",
-        long: "model assigns the bytes of a collective call to the pairs that the usual algorithms \
-               use (binomial trees, rings, recursive doubling). logical assigns them as the call \
-               is defined: in a broadcast the root sends to each other task.",
+        long: "model assigns the bytes of a collective call to the pairs of ranks that exchange them in \
+               the usual algorithms of MPI libraries (binomial trees, rings, recursive doubling). \
+               logical assigns them by the definition of the call: in a broadcast, the root sends \
+               to each other task.",
         apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     },
     Opt {
@@ -215,10 +220,11 @@ pub static TABLE: &[Opt] = &[
         default: "sampled",
         choices: &Times::NAMES,
         help: "Whether the time in MPI calls is measured: sampled, all or off",
-        long: "sampled times the calls in random windows of time, which a thread of the library \
-               opens and closes. A program that seldom calls MPI has one window that is always \
-               open. all times every call that moves data or waits, and reads the clock twice for \
-               each. off measures nothing and has no thread.",
+        long: "sampled measures the calls in random windows of time, and estimates the total from them. A \
+               thread of the library opens and closes the windows. For programs that seldom call MPI the \
+               window is always open, so that all calls are measured. all measures every call that \
+               moves data or waits, and reads the clock twice for each. off measures nothing and \
+               starts no thread.",
         apply: |s, v| Times::parse(v).map(|t| s.times = t),
     },
     Opt {
@@ -227,12 +233,12 @@ pub static TABLE: &[Opt] = &[
         value: "DIR",
         default: "auto",
         choices: &[],
-        help: "Directory of the node where counters outlive a program that is killed",
+        help: "Directory of the node for counters that outlive a killed program",
         long: "Every process counts in a small file there. The file is removed when the program \
                reaches MPI_Finalize. If a program ends otherwise (exit, abort, a signal, a time \
-               limit), 'rankweave recover' makes a record of its files. auto is /dev/shm, else \
-               $TMPDIR, else /tmp. Directories of network file systems are not used. off keeps no \
-               files.",
+               limit), 'rankweave recover' makes a record of its files. auto means /dev/shm; if that \
+               cannot be used, $TMPDIR, and then /tmp. Directories of network file systems are not \
+               used. off: no files, so nothing can be recovered.",
         apply: |s, v| Spill::parse(v).map(|p| s.spill = p),
     },
     Opt {
@@ -241,10 +247,10 @@ pub static TABLE: &[Opt] = &[
         value: "SECONDS",
         default: "off",
         choices: &[],
-        help: "How often the matrix so far goes into the store",
+        help: "Interval at which the matrix recorded so far is stored",
         long: "For jobs whose nodes may fail, or are cleaned when the job ends. At this interval, \
-               one process of each node starts 'rankweave recover --running'. Also accepts 10m, \
-               1h, off.",
+               one process of each node starts 'rankweave recover --running'. Values such as 10m \
+               and 1h are accepted, too. off: the matrix is stored at the end only.",
         apply: |s, v| {
             s.flush = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
             Ok(())
@@ -256,11 +262,11 @@ pub static TABLE: &[Opt] = &[
         value: "SIGNAL",
         default: "off",
         choices: &["USR1", "USR2", "off"],
-        help: "Signal to any rank that puts the matrix so far into the store",
-        long: "It stores the rows of the tasks on the node of that rank. A job on several nodes \
-               needs one signal on each. If the program handles the signal itself, its handler is \
-               kept. With off, a signal does what it does without rankweave: USR1 ends a program \
-               that has no handler.",
+        help: "Signal on which the matrix recorded so far is stored",
+        long: "A process that gets this signal stores the rows of all tasks on its node. A job on several \
+               nodes needs one signal on each node. If the program handles the signal itself, its \
+               handler is kept and nothing is stored. With off, a signal has its usual effect: USR1 \
+               ends a program that has no handler.",
         apply: |s, v| {
             let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
             parse::choice(v, &["USR1", "USR2", "off"]).map(|i| s.flush_signal = signals[i])
@@ -273,10 +279,10 @@ pub static TABLE: &[Opt] = &[
         default: "none",
         choices: &[],
         help: "Programs that may always be reordered",
-        long: "Names or patterns such as lmp*,/opt/site/bin/*,train.py; one with a slash is \
-               compared with the full path. These programs are reordered even if --deny names \
-               them, if 'rankweave check' found that their results change, or if reordered \
-               launches were slower.",
+        long: "Names or patterns, such as lmp*,/opt/site/bin/*,train.py. A pattern with a slash is \
+               compared with the full path, others with the name of the executable or script. These are \
+               reordered even if --deny names them, if 'rankweave check' found that their results \
+               change, or if reordered launches were slower.",
         apply: |s, v| set(&mut s.allow, Names::parse(v)),
     },
     Opt {
@@ -286,8 +292,9 @@ pub static TABLE: &[Opt] = &[
         default: "none",
         choices: &[],
         help: "Programs that are never reordered, but recorded",
-        long: "Names or patterns as with --allow, which has priority: with --deny '*' --allow \
-               'lmp*,pw.x' only those two are reordered. The option has no effect in mode shuffle.",
+        long: "Names or patterns as with --allow. --allow has priority: with --deny '*' --allow \
+               'lmp*,pw.x', only programs that match lmp* or pw.x are reordered. The option has no \
+               effect in mode shuffle.",
         apply: |s, v| set(&mut s.deny, Names::parse(v)),
     },
     Opt {
@@ -298,8 +305,8 @@ pub static TABLE: &[Opt] = &[
         choices: &["auto", "off"],
         help: "Whether constructors of topologies may give new ranks (reorder=1)",
         long: "With off, only the ranks of MPI_COMM_WORLD may change. This is for programs that \
-               pass reorder=1 but expect unchanged ranks: they use a rank of one communicator in \
-               another.",
+               pass reorder=1 but expect unchanged ranks, because they use a rank of one communicator \
+               in another one.",
         apply: |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
     },
     Opt {
@@ -308,9 +315,10 @@ pub static TABLE: &[Opt] = &[
         value: "LEVEL",
         default: "0",
         choices: &["0", "1", "2"],
-        help: "1 = one summary line at the end, 2 = decisions and times as well",
-        long: "Lines go to standard error of rank 0; nothing is ever written to standard output. \
-               Without a LEVEL, 1.",
+        help: "0: problems only, 1: also a summary line at the end, 2: also decisions",
+        long: "Messages go to standard error of rank 0. Nothing is ever written to standard output. Level \
+               2 also shows how long the steps at the start of a job take. --verbose without LEVEL \
+               means level 1.",
         apply: |s, v| parse::choice(v, &["0", "1", "2"]).map(|i| s.verbose = i as u8),
     },
 ];

@@ -21,17 +21,17 @@ Examples:
 const LONG: &str = "\
 Runs an MPI launch with the library preloaded into its MPI processes, and only there.
 
-The first launch of a program records which ranks talk to each other. Later launches with as many \
-ranks give each rank another process, so that ranks that talk much are close. Open MPI (mpirun, \
-mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and Slurm (srun) are recognised; \
-any other launcher gets the settings through its environment.
+The first launch of a program records how much the ranks send to each other. Later launches with as many \
+ranks give the ranks other processes, so that ranks that exchange much data are close together. The \
+launchers of Open MPI (mpirun, mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and \
+Slurm (srun) are recognised. Any other launcher gets the library and the settings in its environment.
 
-The library is looked for next to this program, in ../lib and in ../lib/rankweave; RANKWEAVE_LIBRARY \
-names it directly.
+The library is searched in the directory of the command 'rankweave', and from there in ../lib and in \
+../lib/rankweave. The variable RANKWEAVE_LIBRARY names its file directly.
 
 The exit code is that of the launcher.";
 
-/// Run an MPI launch: record it, or place its ranks by what was recorded
+/// Run an MPI launch: record its traffic, and place its ranks by the recorded traffic
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave run [OPTIONS] -- LAUNCHER [ARGS…]")]

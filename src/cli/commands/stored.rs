@@ -15,9 +15,9 @@ pub struct ListArgs {
 
     /// Also list the records that are not in use
     ///
-    /// A program runs in several kinds: with other arguments or another MPI library. For each kind, the
-    /// richest record and the newest one are kept. A launch uses the one that fits. The commands take them
-    /// as KEY@RUN.
+    /// Launches with other arguments or with another MPI library are another kind of run. For each kind of
+    /// run, the store keeps the record with the most traffic and the newest one. A launch uses a record
+    /// of its own kind. Other commands accept these records by the name KEY@RUN.
     #[arg(long)]
     all: bool,
 
@@ -121,7 +121,7 @@ fn runs_table(store: &Store, entries: &[Entry]) -> String {
     let selector = |run: &ListedRun| units::printable(&run.selector);
     let wide = runs.iter().map(|run| selector(run).chars().count()).max().unwrap_or(0);
     let mut out = format!(
-        "\nNot in use, unless a launch has these arguments or 'rankweave use' chose it (*):\n{:<wide$}  \
+        "\nOther records: used by launches with these arguments, or by all if 'rankweave use' chose one (*):\n{:<wide$}  \
          {:>9}  {:<11}  {:<20}  {}\n",
         "KEY@RUN", "SENT", "STATE", "RECORDED", "ARGUMENTS"
     );
@@ -169,7 +169,10 @@ fn table(store: &Store, entries: &[Entry]) -> String {
 /// Remove records from the store
 #[derive(Debug, clap::Args)]
 pub struct RemoveArgs {
-    /// Keys of 'rankweave list', or their unique beginnings
+    /// Keys of 'rankweave list', unique beginnings of keys, or KEY@RUN of 'rankweave list --all'
+    ///
+    /// A key removes its record in use, its other records, and the rank orders that were kept for them.
+    /// KEY@RUN removes this record only.
     #[arg(value_name = "SELECTOR", required = true)]
     selectors: Vec<String>,
 
@@ -192,13 +195,14 @@ impl RemoveArgs {
     }
 }
 
-/// Choose which record of a program launches use
+/// Choose the record that launches of a program use
 ///
-/// Without a choice, a launch uses the record of a run with the same arguments and MPI library; if there is
-/// none, the record in use, which is that of the newest run that was not much poorer than the others.
+/// Without a choice, a launch uses a record with the same arguments and the same MPI library: the newest
+/// one, or the richest one if the newest has less than half of its bytes or pairs. If there is none, the
+/// launch uses the record that 'rankweave list' shows, or the richest of all by the same rule.
 #[derive(Debug, clap::Args)]
 pub struct UseArgs {
-    /// KEY@RUN of 'rankweave list --all' chooses this record; KEY leaves the choice to each launch
+    /// KEY@RUN of 'rankweave list --all' chooses this record; KEY alone cancels the choice
     #[arg(value_name = "SELECTOR")]
     selector: String,
 
@@ -217,7 +221,10 @@ impl UseArgs {
         let is_key = |key: &str| store.path_of(key).exists() || !store.runs(key).is_empty();
         if is_key(&self.selector) {
             store.choose_run(&self.selector, None)?;
-            eprintln!("rankweave: each launch of {} uses the record that fits", self.selector);
+            eprintln!(
+                "rankweave: no record is chosen for {}: each launch uses the one that fits its arguments",
+                self.selector
+            );
             return Ok(Exit::Done);
         }
         let (key, run) = self.selector.rsplit_once('@').ok_or_else(unknown)?;
@@ -225,7 +232,9 @@ impl UseArgs {
             return Err(unknown());
         }
         store.choose_run(key, Some(run))?;
-        eprintln!("rankweave: all launches of {key} use this record, until 'rankweave use {key}'");
+        eprintln!(
+            "rankweave: all launches of {key} use this record; 'rankweave use {key}' cancels this choice"
+        );
         Ok(Exit::Done)
     }
 }

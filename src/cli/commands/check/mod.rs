@@ -32,36 +32,42 @@ Examples:
   rankweave check --json -- mpirun -n 8 ./app | jq -r .verdict";
 
 const LONG: &str = "\
-Finds out whether a program gives the same results when its ranks have other processes.
+Runs a program with permuted ranks and finds out whether its results stay the same.
 
-MPI lets any process have any rank, but some programs rely on the launcher's order: they read the \
-launcher's rank from the environment, choose a device by arithmetic on their rank, or mix ranks of \
-MPI_COMM_WORLD with those of a communicator whose ranks were reordered. Such a program must not be \
-reordered.
+MPI allows any process to have any rank, but some programs rely on the launcher's order. They \
+read the launcher's rank from the environment, choose a device by arithmetic on their rank, or \
+use ranks of MPI_COMM_WORLD in a communicator whose ranks were reordered. Such a program must not \
+be reordered.
 
-The program runs plain, once recorded, and once for each seed with randomly permuted ranks, both those \
-of MPI_COMM_WORLD and those of topologies made with reorder = 1. Its exit \
-code, its output and the files named with --file have to stay the same: whole numbers and words \
-exactly, other numbers within --tolerance. Times, rates, dates, addresses and names of nodes may \
-differ, and so may lines that match --ignore. Where the plain runs print their lines in different \
-orders, lines are compared sorted. Use a small input: the program runs five times or more.
+There are three kinds of runs: plain runs without the library; one run that is recorded in the \
+launcher's order; and one run for each seed, in which the library permutes the ranks at random. \
+It permutes the ranks of MPI_COMM_WORLD and those of topologies made with reorder = 1.
+
+The exit code, the output and the files named with --file have to be the same in all runs. Words \
+and whole numbers are compared exactly, other numbers within --tolerance. Times, rates, dates, \
+addresses and names of nodes may differ. Lines that match --ignore may differ, too. If the plain \
+runs print their lines in different orders, lines are sorted before they are compared. Use a \
+small input, because the program runs five times or more.
 
 The verdict:
-  safe            all runs agree
-  differs         permuted ranks change the result; the first difference is shown, and the command \
-that shows it again
-  not comparable  the program fails, is ended by the time limit, or varies by itself
+  safe            all runs have the same results
+  differs         permuted ranks change the results; the first difference is shown, with the \
+command that repeats the run
+  not comparable  the program fails, exceeds the time limit, or gives varying results without \
+permuted ranks
 
-The verdict is stored for the program, whatever its key and number of ranks. In mode auto, 'rankweave \
-run' does not reorder a program whose verdict is 'differs'; --allow overrides that.
+The verdict is stored for the program. It holds for every key and every number of ranks. In mode \
+auto, 'rankweave run' does not reorder a program whose verdict is 'differs', unless --allow names \
+it.
 
-A launch can find a verdict by itself: 'mixes ranks'. It means that MPI_Cart_create or a similar call \
-gave new ranks, and that messages were then addressed by the ranks of another communicator. From then \
-on the ranks of topologies stay as they are, until a check with as many ranks finds the program safe.
+A launch can store a verdict, too: 'mixes ranks'. It means that MPI_Cart_create or a similar call \
+gave new ranks, and that the program then addressed messages by the ranks of another \
+communicator. Later launches keep the ranks of topologies unchanged, until a check with as many \
+ranks finds the program safe.
 
-Files named with --file are put back as they were before every run and at the end. Anything else the \
-program writes is left as the last run left it. Each run reads standard input from its start if that \
-is a file, and nothing otherwise.
+Files named with --file are restored before every run and at the end. Everything else that the \
+program writes stays as the last run wrote it. If standard input is a file, each run reads it \
+from its start. Otherwise the runs have no standard input.
 
 Exit codes: 0 safe; 1 differs or not comparable; 2 usage or I/O error.";
 
@@ -76,8 +82,9 @@ pub struct Args {
 
     /// How far numbers that are not whole may differ: relative, or relative and absolute
     ///
-    /// Sums over ranks are added in another order when ranks have other processes, so their last
-    /// digits differ. An absolute tolerance (1e-6,1e-12) is for values that are zero but for rounding.
+    /// With permuted ranks, sums over ranks are added in another order, so their last digits differ. An
+    /// absolute tolerance (the second number of 1e-6,1e-12) is for values that are zero except for
+    /// rounding errors.
     #[arg(long, value_name = "REL[,ABS]", default_value = "1e-6", value_parser = Tolerance::parse)]
     tolerance: Tolerance,
 
@@ -97,7 +104,7 @@ pub struct Args {
     #[arg(long)]
     sorted: bool,
 
-    /// Runs without permuted ranks, at least 2; the last of them is recorded
+    /// Runs without permuted ranks, at least 2; the last of them is the recorded one
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=50))]
     plain: u8,
 
@@ -174,7 +181,7 @@ impl Args {
             output::print(&self.text(&found))?;
             if let Some(path) = &remembered {
                 let path = path.display();
-                eprintln!("rankweave: the verdict is remembered for this program (in {path})");
+                eprintln!("rankweave: the verdict is stored for this program (in {path})");
             }
         }
         Ok(if found.finding == Finding::Safe { Exit::Done } else { Exit::Nothing })

@@ -71,7 +71,7 @@ impl Measurement<'_> {
         let record = self.scratch.newest()?;
         record.ok_or_else(|| {
             Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(
-                "'rankweave doctor' with the same launch; a program has to reach MPI_Finalize",
+                "'rankweave doctor' with the same launch; the program has to reach MPI_Finalize",
             )
         })
     }

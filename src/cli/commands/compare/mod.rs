@@ -1,4 +1,4 @@
-//! `rankweave compare`: is a program faster with reordered ranks? Interleaved runs with and without.
+//! `rankweave compare`: is a program faster with reordered ranks? Alternating runs with and without reordering.
 
 mod interval;
 mod measure;
@@ -24,30 +24,32 @@ Examples:
   rankweave compare --json -- mpirun -n 64 ./app | jq '.ratio, .interval'";
 
 const LONG: &str = "\
-Measures whether a program runs faster with reordered ranks: in pairs of one run in the launcher's \
-order and one reordered, the first of a pair being the second of the next (A B, B A, A B, …), so that \
-slow changes of the machine hit both alike. Before that each kind is run --warmup times.
+Measures whether a program runs faster with reordered ranks. It makes pairs of runs: one run in \
+the launcher's order (A) and one with reordered ranks (B). The order alternates (A B, B A, A B, \
+…), so that slow changes of the machine affect both kinds equally. Before the pairs, each kind is \
+run --warmup times.
 
-Reordered runs go by the matrix in the store; if there is none, a run records it first. All runs have \
-the library, so that the order of the ranks is the only difference (--plain runs the launcher's order \
-without it).
+Reordered runs use the matrix in the store. If there is none, a run records it first. All runs \
+have the library, so that the rank order is the only difference. With --plain, the runs in the \
+launcher's order are without the library.
 
-What is compared is the wall time of the launch, or with --figure a number that the program prints. \
-The result is the median of the ratios of the pairs, reordered to launcher's order, with an interval \
-that holds the true median with the probability --confidence, whatever the noise looks like: the \
-distribution-free interval between two of the ratios sorted. For 95 % it takes 6 pairs.
+The wall times of the launches are compared, or with --figure a number that the program prints. \
+Each pair gives a ratio: reordered divided by launcher's order. The result is the median of these \
+ratios, with a confidence interval. The interval contains the true median with the probability \
+--confidence, for any distribution of the noise: its ends are two of the sorted ratios. For 95 % \
+it needs 6 pairs.
 
   faster               the whole interval is on the better side of 1
-  slower               the whole interval is on the worse side
-  no difference shown  it holds 1, or there are too few pairs
-  not reordered        the launcher's order is kept: there is nothing to compare
+  slower               the whole interval is on the worse side of 1
+  no difference shown  the interval contains 1, or there are too few pairs
+  not reordered        the launcher's order was kept, so there is nothing to compare
 
-The runs count as launches of the program: 'rankweave show' tells their times, and 'rankweave run' \
-uses them.
+The runs count as launches of the program: 'rankweave show' lists their times, and 'rankweave \
+run' takes them into account.
 
-Exit codes: 0 faster; 1 anything else; 2 usage or I/O error, or a run that fails.";
+Exit codes: 0 faster; 1 any other result; 2 usage or I/O error, or a run that fails.";
 
-/// Measure whether reordered ranks are faster, by interleaved runs
+/// Measure whether a program is faster with reordered ranks, by alternating runs
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave compare [OPTIONS] -- LAUNCHER [ARGS…]")]
@@ -56,21 +58,22 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: u16,
 
-    /// Runs of each kind that do not count, before the others; at least 1
+    /// Runs of each kind before the pairs, which are not compared; at least 1
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     warmup: u16,
 
-    /// Begin no pair that would not end within this time, in seconds or as 30m
+    /// Start no pair that would end after this time, in seconds or as 30m
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     time_limit: Option<Duration>,
 
-    /// Time after which a single run is ended, which is an error
+    /// Time after which a single run is ended; this counts as an error
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     timeout: Option<Duration>,
 
     /// Compare this number of the program's output instead of the wall time
     ///
-    /// The first group of the expression, or all of it if it has none; of several matches the last.
+    /// The number is the first group of the expression, or the whole match if it has no group. If
+    /// several lines match, the last match counts.
     #[arg(long, value_name = "REGEX")]
     figure: Option<String>,
 
@@ -78,7 +81,7 @@ pub struct Args {
     #[arg(long, requires = "figure")]
     higher_is_better: bool,
 
-    /// Probability in percent with which the interval is to hold the true median
+    /// Probability in percent with which the interval contains the true median
     #[arg(long, value_name = "PCT", default_value = "95", value_parser = confidence)]
     confidence: f64,
 
@@ -162,7 +165,9 @@ impl Args {
             let done = pairs.len() as u32;
             let average = since.elapsed().checked_div(done).unwrap_or_default();
             if done > 0 && self.time_limit.is_some_and(|limit| since.elapsed() + average > limit) {
-                eprintln!("rankweave: the time limit ends this after {done} pairs");
+                eprintln!(
+                    "rankweave: the time limit is reached: the result uses the {done} pairs made so far"
+                );
                 break;
             }
             let name = format!("pair {}", done + 1);

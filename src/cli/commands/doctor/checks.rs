@@ -75,17 +75,19 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             None => Severity::Warning.finding(
                 "preload-missing",
                 format!(
-                    "LD_PRELOAD already names {entry}, which does not exist or is not a library"
+                    "LD_PRELOAD already names {entry}, which does not exist or is not a library: every \
+                     process of the launch prints an error about it"
                 ),
-                "taking it out of LD_PRELOAD: every process of the launch prints an error about it",
+                "removing it from LD_PRELOAD",
             ),
             Some(image) if entry.ends_with("librankweave.so") => Severity::Warning.finding(
                 "preload-twice",
                 format!(
-                    "LD_PRELOAD already names another librankweave.so: {}",
+                    "LD_PRELOAD already names another librankweave.so: only the first of the two works \
+                     ({})",
                     image.path.display()
                 ),
-                "taking it out of LD_PRELOAD: only the first of the two works",
+                "removing it from LD_PRELOAD",
             ),
             Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Severity::Note
                 .finding(
@@ -135,11 +137,11 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
             FileSystem::Local(kind) => list.push(Severity::Warning.finding(
                 "library-local",
                 format!(
-                    "{} is on a local file system ({kind}); ranks of nodes without it make the \
-                         others carry on without the tool",
+                    "{} is on a local file system ({kind}): if a node of the launch does not have it, all \
+                     ranks run without recording and reordering",
                     path.display()
                 ),
-                "installing it under the same path on every node, or on a shared one",
+                "installing it under the same path on every node, or on a shared file system",
             )),
         }
     }
@@ -154,7 +156,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     if !alike {
         list.push(Severity::Note.finding(
             "several-programs",
-            "the launch starts different programs: their ranks are recorded and not reordered",
+            "the launch starts different programs: their traffic is recorded, and they are not reordered",
             "",
         ));
     }
@@ -250,8 +252,12 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     {
         diagnosis.findings.push(Severity::Warning.finding(
             "spill-shared",
-            format!("spill files are not kept on a shared file system ({})", place.display()),
-            "--spill with a directory of the nodes themselves, such as /dev/shm",
+            format!(
+                "{} is on a shared file system, where no spill files are kept: a program that does not \
+                 reach MPI_Finalize leaves no matrix",
+                place.display()
+            ),
+            "--spill with a directory on a local file system, such as /dev/shm",
         ));
     }
 }
@@ -266,7 +272,7 @@ fn writable(directory: &Path) -> Result<(), String> {
         return Err(format!("{} is not a directory", place.display()));
     }
     let Ok(name) = CString::new(place.as_os_str().as_bytes()) else {
-        return Err("its name holds a zero".into());
+        return Err("its name contains a zero byte".into());
     };
     // SAFETY: a C string.
     match unsafe { libc::access(name.as_ptr(), libc::W_OK | libc::X_OK) } {
@@ -293,8 +299,8 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if !names.iter().any(|name| search.open(name, like).is_some()) {
         diagnosis.findings.push(Severity::Note.finding(
             "hwloc-missing",
-            "libhwloc is not found here; the topology is read from /sys instead",
-            "installing hwloc on the compute nodes, which knows the caches and packages of more \
+            "libhwloc is not found on this node: the topology is read from /sys instead",
+            "installing hwloc on the compute nodes: it recognises the caches and packages of more \
              machines",
         ));
     }

@@ -83,8 +83,8 @@ impl Diagnosis {
                 && self.findings.iter().all(|f| f.level < Severity::Problem);
             return match (self.settings.mode, some) {
                 (Mode::Off, _) => "nothing: the mode is off".into(),
-                (_, true) => "some of the programs cannot be recorded, so nothing will be: all \
-                              ranks have to take part"
+                (_, true) => "some of the programs cannot be recorded; nothing will be recorded, \
+                              because all ranks have to take part"
                     .into(),
                 _ => "nothing will be recorded".into(),
             };
@@ -95,21 +95,22 @@ impl Diagnosis {
             (Mode::Shuffle, _) => format!("{counted}; the ranks get a random order"),
             (Mode::Record, _) => format!("{counted}, in the launcher's order"),
             _ if !alike => format!(
-                "{counted}; the launcher's order is kept, because different programs cannot change \
-                 places"
+                "{counted}; the launcher's order is kept, because the launch starts different \
+                 programs"
             ),
             _ if self.order_kept_because.is_some() => format!(
                 "{counted}; the launcher's order is kept: {}",
                 self.order_kept_because.as_deref().unwrap_or_default()
             ),
             (_, Some((key, Some(_)))) => format!(
-                "{counted}; the ranks are reordered by what is stored under {key}, if that pays"
+                "{counted}; the ranks are reordered by the matrix stored under {key}, if the predicted \
+                 gain is large enough"
             ),
             (Mode::Reorder, Some((key, None))) => {
-                format!("{counted}; nothing is stored under {key} to reorder by")
+                format!("{counted}; the ranks are not reordered: no matrix is stored under {key}")
             }
             (_, Some((key, None))) => {
-                format!("{counted} under {key}; the next launch is reordered")
+                format!("{counted} and stored under {key}; the next launch can be reordered")
             }
             (_, None) => {
                 format!("{counted}; the ranks are reordered if a matrix of as many ranks is stored")

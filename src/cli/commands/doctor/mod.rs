@@ -1,4 +1,4 @@
-//! `rankweave doctor`: what a launch would do with the library, and why it would not work.
+//! `rankweave doctor`: what the library would do in a launch, and why it would do nothing.
 //!
 //! Everything is found out without starting the launch: programs and libraries are read as files
 //! ([`inspect`](crate::cli::inspect)), never executed. Two programs are asked for something harmless, and
@@ -26,19 +26,20 @@ const EXAMPLES: &str = "\
 Examples:
   rankweave doctor -- mpirun -n 64 ./app input
   rankweave doctor --json -- srun -n 256 python train.py
-  rankweave doctor --probe -- mpirun -n 64 ./app      also looks at the nodes";
+  rankweave doctor --probe -- mpirun -n 64 ./app      also examines the nodes";
 
 const LONG: &str = "\
-Tells what 'rankweave run' would do with a launch, without starting it: which MPI the programs use \
-and which of its bindings, what is preloaded, and what will be recorded and reordered. If nothing \
-will, it says why.
+Says what 'rankweave run' would do with a launch, without starting it: which MPI library and \
+which of its language bindings the programs use, what is preloaded, and what will be recorded and \
+reordered. If nothing will be recorded or reordered, it gives the reason.
 
-Programs and libraries are read as files. With --probe the launcher is started once, with this \
-program in place of the real one, to see on every node whether the library arrives there.
+Programs and libraries are read as files and not executed. With --probe the launcher is started \
+once, with 'rankweave' in place of the program. This shows whether the library is loaded on every \
+node.
 
-Exit codes: 0 the launch will be recorded; 1 it will not, or not all of it; 2 usage or I/O error.";
+Exit codes: 0 the launch will be recorded; 1 it will not, or only in part; 2 usage or I/O error.";
 
-/// Tell what the library will do in a launch, and why not
+/// Say what the library would record and reorder in a launch, without starting it
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave doctor [OPTIONS] -- LAUNCHER [ARGS…]")]
@@ -46,7 +47,7 @@ pub struct Args {
     #[command(flatten)]
     settings: SettingsArgs,
 
-    /// Start the launcher with this program instead of the real one, to look at the nodes
+    /// Start the launcher with 'rankweave' instead of the program, to examine the nodes
     #[arg(long)]
     probe: bool,
 

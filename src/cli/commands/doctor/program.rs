@@ -39,13 +39,17 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
         )),
         Program::Unreadable(path, why) => found.push(Severity::Warning.finding(
             "program-unreadable",
-            format!("{} cannot be read ({why}), so nothing is known about it", path.display()),
-            "running this as a user who can read it; the library is preloaded into it all the same",
+            format!(
+                "{} cannot be read ({why}): the library is preloaded into it, but it is not known what \
+                 will be recorded",
+                path.display()
+            ),
+            "'rankweave doctor' as a user who can read the file",
         )),
         Program::Missing(word) => found.push(Severity::Problem.finding(
             "program-missing",
             format!("there is no program '{word}' here"),
-            "the full path, or running this where the launch runs",
+            "the full path, or 'rankweave doctor' on the node where the launch starts",
         )),
         Program::Nothing => found.push(Severity::Problem.finding(
             "no-program",
@@ -70,14 +74,17 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
         if let Some(how) = &through.clears {
             found.push(Severity::Problem.finding(
                 "clears-preload",
-                format!("'{how}' takes LD_PRELOAD away from the program"),
+                format!("'{how}' removes LD_PRELOAD, so the program runs without the library"),
                 "a command that keeps LD_PRELOAD and the RANKWEAVE_ variables",
             ));
         } else if let Some(value) = &through.preload {
             found.push(Severity::Problem.finding(
                 "replaces-preload",
-                format!("'{} LD_PRELOAD={value}' replaces what is preloaded", through.name),
-                "setting that LD_PRELOAD outside of the launch: 'rankweave run' adds to it",
+                format!(
+                    "'{} LD_PRELOAD={value}' replaces LD_PRELOAD, so the program runs without the library",
+                    through.name
+                ),
+                "setting this LD_PRELOAD before 'rankweave run', which adds the library to it",
             ));
         }
     }
@@ -104,7 +111,7 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
         return Some(Severity::Problem.finding(
             "architecture",
             format!(
-                "the program is for {}, the library for {}",
+                "the program is for {}, the library for {}: the library cannot be loaded",
                 image.architecture(),
                 library.architecture()
             ),
@@ -121,8 +128,9 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
         return Some(Severity::Problem.finding(
             "mpi-linked-in",
-            "MPI itself is linked into the program statically: its calls do not leave it",
-            "linking with the shared library of the MPI (libmpi.so)",
+            "the MPI library is linked into the program statically: MPI calls do not reach the \
+             preloaded library",
+            "linking with the shared MPI library (libmpi.so)",
         ));
     }
     None
@@ -164,7 +172,7 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
                 own.len(),
                 own[0]
             ),
-            "linking it without that layer",
+            "linking the program without this layer",
         ));
     }
 }
@@ -177,33 +185,33 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
             Some(language) => Severity::Warning.finding(
                 "mpi-unknown-yet",
                 format!(
-                    "{language} loads its MPI library while it runs, and it is not known here which one; \
-                     functions newer than MPI 3.1 are hidden from it, and if the library has some, the \
-                     launcher's order is kept"
+                    "{language} loads an MPI library while it runs, and it is not known which one: \
+                     functions newer than MPI 3.1 are hidden from the program; if the MPI library has \
+                     such functions, the launcher's order is kept"
                 ),
                 format!(
-                    "{}=/path/to/libmpi.so, the one that it will load",
+                    "{}=/path/to/libmpi.so with the library that the program will load",
                     preload::functions::MPI
                 ),
             ),
             None => Severity::Problem.finding(
                 "no-mpi",
                 "neither the program nor one of its libraries is linked with an MPI library",
-                "the program itself, if this one starts it; or one that was built with mpicc",
+                "the MPI program that this program starts; or a program that was built with mpicc",
             ),
         });
     } else if let Some((_, Some(how))) = &program.mpi {
         let who = interpreter_of(&name).unwrap_or("the program");
         found.push(Severity::Note.finding(
             "loads-mpi",
-            format!("{who} loads its MPI library while it runs; which one is known: {how}"),
+            format!("{who} loads its MPI library while it runs; it is known which one: {how}"),
             "",
         ));
         if interpreter_of(&name).is_none() && program.bindings.count() == 0 {
             found.push(Severity::Warning.finding(
                 "no-mpi-calls",
                 "the program is not linked with MPI and calls none of its functions",
-                "the program itself, if this one starts it",
+                "the MPI program that this program starts",
             ));
         }
     }
@@ -280,11 +288,12 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
             found.push(Severity::Problem.finding(
                 "script-clears",
                 format!(
-                    "the script takes LD_PRELOAD away, line {}: {}",
+                    "line {} of the script clears or replaces LD_PRELOAD, so the program runs without the \
+                     library: {}",
                     number + 1,
                     line.chars().take(80).collect::<String>()
                 ),
-                "LD_PRELOAD=\"mine.so:$LD_PRELOAD\" to add to it, or leaving it alone",
+                "removing this line, or adding to the variable: LD_PRELOAD=\"mine.so:$LD_PRELOAD\"",
             ));
         }
     }
@@ -301,8 +310,8 @@ fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
     let directory = Path::new(&library).parent().unwrap_or(Path::new("/")).display().to_string();
     let advice = match name {
         "apptainer" | "singularity" => format!(
-            "{name} exec --bind {directory} --env LD_PRELOAD={library} …: these hand the rest of \
-             the environment on, unless --cleanenv is given"
+            "{name} exec --bind {directory} --env LD_PRELOAD={library} …, without --cleanenv, so that \
+             the other variables are passed on"
         ),
         "docker" | "podman" | "podman-hpc" => format!(
             "{name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
@@ -332,7 +341,7 @@ fn mpi_library(
         found.push(Severity::Problem.finding(
             "unknown-mpi",
             format!(
-                "{} is an MPI of an unknown kind: its calls are passed on untouched",
+                "{} is an unknown kind of MPI library: calls are passed on to it, and nothing is recorded",
                 mpi.path.display()
             ),
             "",

@@ -87,7 +87,7 @@ fn text(e: &Evaluation) -> String {
     let none = || "-".to_string();
     let rows = [
         ("hop_bytes", e.hop_bytes.to_string(), "bytes times distance, all pairs"),
-        ("total_hops", e.total_hops.to_string(), "distance, all pairs that talk"),
+        ("total_hops", e.total_hops.to_string(), "distance, all pairs with traffic"),
         ("avg_hops", real(e.avg_hops), "mean distance of a pair"),
         ("hops_per_byte", real(e.hops_per_byte), "mean distance of a byte"),
         ("max_dilation", e.max_dilation.to_string(), "largest distance of a pair"),

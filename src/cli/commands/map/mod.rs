@@ -46,13 +46,13 @@ pub struct Args {
     #[arg(hide_possible_values = true)]
     preset: String,
 
-    /// The algorithm; auto tries several and keeps the best, list shows all
+    /// The algorithm; auto runs several and takes the best result, list prints all names
     #[arg(long, value_name = "NAME", default_value = "auto")]
     algorithm: String,
 
     /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     ///
-    /// hop-bytes: bytes times distance. total-hops: distance of all pairs that talk. sum-com and
+    /// hop-bytes: the sum of bytes times distance. total-hops: the sum of the distances of all pairs with traffic. sum-com and
     /// max-com: sum and maximum of the cost of the pairs. mc and mmc: the most loaded link, in bytes
     /// over bandwidth and in pairs that use it. time: the predicted time of all traffic at once,
     /// which is that of the most loaded link, or of the slot that sends or receives most.
@@ -72,10 +72,10 @@ pub struct Args {
     #[arg(long, value_name = "F", default_value_t = 1.0, conflicts_with = "weights")]
     oversubscribe: f64,
 
-    /// The compute load of each task, one number a line: slots get equal load, not equal counts
+    /// The compute load of each task, one number a line; slots get equal loads instead of equal numbers of tasks
     ///
-    /// For more tasks than slots: the tasks are first grouped by who talks to whom, as many groups
-    /// as slots and about equally loaded, then the groups are mapped.
+    /// For more tasks than slots. First the tasks are grouped by their traffic, into as many groups as
+    /// there are slots, with about equal loads. Then the groups are mapped.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
 
@@ -83,7 +83,7 @@ pub struct Args {
     #[arg(long, value_name = "PCT", default_value_t = 3.0, requires = "weights")]
     imbalance: f64,
 
-    /// The mapping in use: a task stays on its slot unless moving it is worth the price
+    /// The mapping in use; a task leaves its slot only if that saves more than --migration-cost
     ///
     /// One slot a line, as --out writes it. A task whose slot is no longer allowed has to move.
     #[arg(long, value_name = "MAPPING")]
@@ -91,15 +91,16 @@ pub struct Args {
 
     /// With --previous: the price of moving one task, in units of the objective
     ///
-    /// For hop-bytes that is bytes times distance: moving B bytes of a task's data over d hops is
-    /// worth B times d. What is minimised is the objective plus this for every task that moves.
+    /// The sum of the objective and of this price for every task that moves is minimised. The unit of
+    /// hop-bytes is bytes times distance: the price of moving B bytes of a task's data over d hops is B
+    /// times d.
     #[arg(long, value_name = "X", default_value_t = 0, requires = "previous")]
     migration_cost: u64,
 
-    /// Ignore pairs with less than this part of the heaviest pair's traffic (0 to 1)
+    /// Ignore pairs with less than this part of the traffic of the heaviest pair (0 to 1)
     ///
-    /// For matrices that are nearly full. The cost that is printed is that of the whole matrix
-    /// (TopoMatch paper, section 4).
+    /// For matrices that are nearly full (TopoMatch paper, section 4). The printed cost is that of the
+    /// whole matrix.
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     sparse_factor: f64,
 

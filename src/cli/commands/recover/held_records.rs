@@ -14,7 +14,8 @@ use std::cell::Cell;
 pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Result<Settled> {
     let entry = &held.entry;
     let key = units::printable(&entry.key);
-    let meanwhile = || eprintln!("rankweave: a newer record of {key} waits now, and stays");
+    let meanwhile =
+        || eprintln!("rankweave: meanwhile a newer record of {key} waits; it was not removed");
     let choice = match action {
         Action::Recover(choice) => choice,
         Action::Discard => {
@@ -30,14 +31,17 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
     let (record, file) = held.read()?;
     let store = asked.map_or_else(|| held.store(), |store| Ok(store.clone()))?;
     if held.waits_in(&store) {
-        return Err(Error::new(ErrorKind::Usage, format!("the record {key} is there already"))
-            .at(entry.path.display())
-            .advise("--store with the directory where it is to go"));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("the record {key} waits in this store already"),
+        )
+        .at(entry.path.display())
+        .advise("--store with the directory of another store"));
     }
     let why = Cell::new("");
     let stays = |before: &Record| {
         why.set(if before.matrix.tasks() != record.matrix.tasks() {
-            "one of another number of tasks"
+            "a record with another number of tasks"
         } else if before.recorded_at > record.recorded_at {
             "a newer record"
         } else {
@@ -56,7 +60,7 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
             eprintln!("rankweave: stored {of}, which its store had refused, in {}", path.display())
         }
         None => eprintln!(
-            "rankweave: not stored: {of}; {} is in the store and stays, unless --force",
+            "rankweave: not stored: {of}; the store has {}, which was not replaced; try: --force",
             why.get()
         ),
     }

@@ -72,10 +72,12 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     if !unfinished.missing.is_empty() {
         let missing = unfinished.missing.iter().map(|&task| task as usize);
         let missing = units::ranges(missing, MOST_RANGES);
-        text.push_str(&format!(" ({}); run this on their nodes too", missing));
+        text.push_str(&format!(" ({}); try: 'rankweave recover' on their nodes, too", missing));
     }
     if outcome.saved.is_none() {
-        text.push_str("; a newer or whole record is in the store and stays, unless --force");
+        text.push_str(
+            "; the store has a newer or more complete record, which was not replaced; try: --force",
+        );
     }
     text
 }

@@ -25,27 +25,29 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 Examples:
-  rankweave recover --list                       what jobs left on this node
-  rankweave recover                              records of all that have ended
-  srun -N 4 --ntasks-per-node 1 rankweave recover   on every node of an allocation
-  rankweave recover --running --job 5f0c         a job that still runs, up to now
-  rankweave recover /dev/shm /scratch/node       look in these directories";
+  rankweave recover --list                       list the files of jobs on this node
+  rankweave recover                              make records of all jobs that have ended
+  srun -N 4 --ntasks-per-node 1 rankweave recover   the same on every node of an allocation
+  rankweave recover --running --job 5f0c         make a record of a job that still runs
+  rankweave recover /dev/shm /scratch/node       search these directories";
 
 const LONG: &str = "\
-Makes records of programs that did not reach MPI_Finalize: they exited, called MPI_Abort, crashed, or \
-were killed. While a program runs, each of its processes counts in a small file in a directory of its \
-node (RANKWEAVE_SPILL), which outlives the process.
+Makes records of programs that did not reach MPI_Finalize because they exited, called MPI_Abort, \
+crashed, or were killed. While a program runs, each of its processes counts in a small file, in a \
+directory of its node (RANKWEAVE_SPILL). This file outlives the process.
 
-The files of a job are joined and stored under the key that the job would have used, and removed. If \
-the job ran on several nodes, run this on each of them, with the same store: what is found waits \
-there until all tasks are together. The record says what is missing; a launch reorders by it only \
-when no task is.
+The files of a job are joined into a record, which is stored under the key of the job. Then they \
+are removed. If the job ran on several nodes, run this command on each of them, with the same \
+store: the counts of a node wait in the store for those of the others. The record says which \
+tasks are missing. A launch uses it to reorder only if no task is missing.
 
-A record that its store refused at the end of a program (no space, no permission) waits in the same \
-directories. It goes into that store, whatever RANKWEAVE_STORE says now, or into the one of --store.
+If a store refused a record at the end of a program (no space, no permission), the record waits \
+in the same directories. It is then stored in the store that refused it, even if RANKWEAVE_STORE \
+names another one. --store overrides this.
 
-The files of jobs that still run stay as they are. A record that is newer than the job is not replaced, nor \
-is a whole record by one with tasks missing, nor by one that waited and has another number of tasks.
+The files of running jobs stay as they are. Three kinds of records in the store are not replaced: \
+a record that is newer than the job; a record with all tasks, by one with missing tasks; and a \
+record with another number of tasks, by one that waited.
 
 Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error.";
 
@@ -53,25 +55,25 @@ Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 pub struct Args {
-    /// Directories to look in
+    /// Directories to search
     ///
     /// [default: RANKWEAVE_SPILL, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
 
-    /// Show what is there and do nothing
+    /// List the files and records that can be recovered, and change nothing
     #[arg(long, conflicts_with_all = ["keep", "running", "discard", "force"])]
     list: bool,
 
-    /// Make records, and leave the files where they are
+    /// Make records, and do not remove the files
     #[arg(long)]
     keep: bool,
 
-    /// Make records of jobs that still run too; their files stay
+    /// Also make records of jobs that still run; their files are not removed
     #[arg(long)]
     running: bool,
 
-    /// Only the job whose number begins with ID
+    /// Only the job whose number (hexadecimal) begins with ID
     #[arg(long, value_name = "ID")]
     job: Option<String>,
 
@@ -81,7 +83,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["keep", "running", "force"])]
     discard: bool,
 
-    /// Replace the record in the store even if it is newer, or has all tasks, or other tasks
+    /// Replace the record in the store even if it is newer, more complete, or has more or fewer tasks
     #[arg(long)]
     force: bool,
 
@@ -125,7 +127,9 @@ impl Args {
             let Tally { results, failures } = &outcome;
             output::print_json(&json!({ "schema": 1, "jobs": results, "errors": failures }))?;
         } else if found.is_empty() && outcome.failures.is_empty() {
-            eprintln!("rankweave: no job left anything in the directories that were looked at");
+            eprintln!(
+                "rankweave: no files of jobs were found in the directories that were searched"
+            );
         }
         if let Some(error) = outcome.error() {
             return Err(error.advise("rankweave recover --list"));
