@@ -26,21 +26,21 @@ end
 
 complete -c rankweave -n "__fish_rankweave_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_needs_command" -s V -l version -d 'Print version'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "run" -d 'Run an MPI launch: record it, or place its ranks by what was recorded'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "run" -d 'Run an MPI launch: record its traffic, and place its ranks by the recorded traffic'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "show" -d 'Show a summary and a heat map of a matrix'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "report" -d 'Write a report of a record as one self-contained HTML file'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "map" -d 'Compute a mapping of tasks to slots, without running anything'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "eval" -d 'Compute all metrics of a mapping'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show a topology: its levels and distances'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "use" -d 'Choose which record of a program launches use'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "use" -d 'Choose the record that launches of a program use'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put a matrix of another tool into the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "check" -d 'Run a program with permuted ranks and compare its results: is reordering safe for it?'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether reordered ranks are faster, by interleaved runs'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Tell what the library will do in a launch, and why not'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether a program is faster with reordered ranks, by alternating runs'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Say what the library would record and reorder in a launch, without starting it'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'
@@ -54,25 +54,25 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that the search for a rank order may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''
 all\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'How often the matrix so far goes into the store' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may always be reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
 1\t''
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
@@ -108,7 +108,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l store -d 'Di
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l preset -d 'How much effort to spend: fast, default or strong' -r -f -a "fast\t''
 default\t''
 strong\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; auto tries several and keeps the best, list shows all' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; auto runs several and takes the best result, list prints all names' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
@@ -118,11 +118,11 @@ mmc\t''
 time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l fix -d 'Tasks that must be on a certain slot, such as 0=0,3=17' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'How many tasks share a slot on average, for more tasks than slots' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d 'The compute load of each task, one number a line: slots get equal load, not equal counts' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d 'The compute load of each task, one number a line; slots get equal loads instead of equal numbers of tasks' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l imbalance -d 'With --weights: how far above the mean the load of a slot may be, in percent' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'The mapping in use: a task stays on its slot unless moving it is worth the price' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'The mapping in use; a task leaves its slot only if that saves more than --migration-cost' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l migration-cost -d 'With --previous: the price of moving one task, in units of the objective' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the heaviest pair\'s traffic (0 to 1)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the traffic of the heaviest pair (0 to 1)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; the answer does not depend on it [default: one for each core]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
@@ -169,13 +169,13 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand use" -l store -d 'Di
 complete -c rankweave -n "__fish_rankweave_using_subcommand use" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number begins with ID' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number (hexadecimal) begins with ID' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d 'Directory where matrices are kept between launches' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'Show what is there and do nothing'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Make records, and leave the files where they are'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Make records of jobs that still run too; their files stay'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'List the files and records that can be recovered, and change nothing'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Make records, and do not remove the files'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Also make records of jobs that still run; their files are not removed'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l discard -d 'Remove the files of jobs that have ended, without making records'
-complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace the record in the store even if it is newer, or has all tasks, or other tasks'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace the record in the store even if it is newer, more complete, or has more or fewer tasks'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r
@@ -220,7 +220,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l seeds -d '
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l tolerance -d 'How far numbers that are not whole may differ: relative, or relative and absolute' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l ignore -d 'Ignore lines that match this regular expression; may be given several times' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l file -d 'A file that the program writes, to be compared too; may be given several times' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l plain -d 'Runs without permuted ranks, at least 2; the last of them is recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l plain -d 'Runs without permuted ranks, at least 2; the last of them is the recorded one' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l timeout -d 'Time after which a run is ended, in seconds, or as 10m' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l stdin -d 'Standard input of every run' -r -F
@@ -231,11 +231,11 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l forget -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l json -d 'Print the verdict as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l runs -d 'Pairs of runs' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l warmup -d 'Runs of each kind that do not count, before the others; at least 1' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l time-limit -d 'Begin no pair that would not end within this time, in seconds or as 30m' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l timeout -d 'Time after which a single run is ended, which is an error' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l warmup -d 'Runs of each kind before the pairs, which are not compared; at least 1' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l time-limit -d 'Start no pair that would end after this time, in seconds or as 30m' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l timeout -d 'Time after which a single run is ended; this counts as an error' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l figure -d 'Compare this number of the program\'s output instead of the wall time' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l confidence -d 'Probability in percent with which the interval is to hold the true median' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l confidence -d 'Probability in percent with which the interval contains the true median' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l stdin -d 'Standard input of every run' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand compare" -l higher-is-better -d 'A larger figure is better'
@@ -252,29 +252,29 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'N
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which nothing is changed' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that computing the mapping may take' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that the search for a rank order may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for an order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''
 all\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node where counters outlive a program that is killed' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'How often the matrix so far goes into the store' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal to any rank that puts the matrix so far into the store' -r -f -a "USR1\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may always be reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '1 = one summary line at the end, 2 = decisions and times as well' -r -f -a "0\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
 1\t''
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s v -d 'The same as --verbose; -vv as --verbose=2'
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l probe -d 'Start the launcher with this program instead of the real one, to look at the nodes'
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l probe -d 'Start the launcher with \'rankweave\' instead of the program, to examine the nodes'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l on-node -d 'Answer a probe: what this process sees'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'

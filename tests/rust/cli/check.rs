@@ -309,7 +309,7 @@ fn comparisons() {
     // A pair that would not end in time is not begun.
     let slow = place_of_sleepers();
     let text = run(&slow, "compare", &["--time-limit", "500ms", "--runs", "50"]);
-    assert!(text.err.contains("the time limit ends this"), "{text:?}");
+    assert!(text.err.contains("the time limit is reached"), "{text:?}");
 }
 
 fn place_of_sleepers() -> Place {

@@ -288,7 +288,7 @@ fn surroundings() {
     command.env_remove("RANKWEAVE_KEY");
     let (_, value) = bench.json_of(command, line);
     assert!(value["stored_at"].as_u64().is_some(), "{value:#}");
-    assert!(value["outcome"].as_str().unwrap().contains("reordered by what is stored under k"));
+    assert!(value["outcome"].as_str().unwrap().contains("reordered by the matrix stored under k"));
 
     // What a check found, and lists of the user.
     let exe = bench.place.path("app").canonicalize().unwrap();

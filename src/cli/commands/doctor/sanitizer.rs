@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity};
 use crate::cli::inspect::Image;
 use crate::cli::inspect::sanitizer::{OPTIONS, needs_address_sanitizer, needs_option, with_option};
 
-/// What is to be said about it, if anything.
+/// The finding about such a program; `None` for other programs.
 pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
     if !needs_address_sanitizer(image) {
         return None;
@@ -13,14 +13,14 @@ pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
     let built =
         "the program was built with AddressSanitizer, whose runtime wants to be the first library";
     if !needs_option(image) {
-        let text = format!("{built}; the preloaded library switches this check off");
+        let text = format!("{built}; the preloaded library switches the check for this off");
         return Some(Severity::Note.finding("address-sanitizer", text, ""));
     }
     let on_line = program.part.variables.iter().rev().find(|v| v.0 == OPTIONS);
     let inherited = std::env::var(OPTIONS).ok();
     let given = on_line.and_then(|v| v.1.clone()).or(inherited);
     let Some(wanted) = with_option(given.as_deref()) else {
-        let text = format!("{built}; {OPTIONS} says whether it must be");
+        let text = format!("{built}; {OPTIONS} already sets this check and is not changed");
         return Some(Severity::Note.finding("address-sanitizer", text, ""));
     };
     Some(match on_line {
@@ -29,7 +29,7 @@ pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
             format!(
                 "{built}; the program has options of its own, so 'rankweave run' sets {OPTIONS}={wanted}"
             ),
-            format!("{OPTIONS}={wanted} where the library is preloaded without 'rankweave run'"),
+            format!("{OPTIONS}={wanted} if the library is preloaded without 'rankweave run'"),
         ),
         Some(_) => Severity::Problem.finding(
             "address-sanitizer",
