@@ -155,6 +155,7 @@ pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
 const _: () = {
     assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
+    assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
 };
 
 const _: () = {

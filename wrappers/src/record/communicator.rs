@@ -19,6 +19,8 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 pub const UNKNOWN: u32 = u32::MAX;
 /// In a table of tasks: this rank is no task of the job's own world.
 pub const OUTSIDE: u32 = u32::MAX - 1;
+/// Ranks whose tasks stand in the slot.
+const IN_SLOT: usize = 3;
 /// Groups up to this size are translated without memory of their own.
 const FEW: usize = 16;
 /// Groups up to this size are translated at once.
@@ -36,6 +38,8 @@ pub struct Slot {
     pub tasks: AtomicPtr<AtomicU32>,
     /// Ranks that can be addressed.
     pub size: AtomicU32,
+    /// The tasks of a small communicator: `tasks` points here, into a line of the cache that is read anyway.
+    few: [AtomicU32; IN_SLOT],
     /// Owned by the table of communicators.
     pub entry: AtomicPtr<Communicator>,
 }
@@ -45,7 +49,13 @@ impl Slot {
     pub fn fill(&self, communicator: Arc<Communicator>) {
         self.effective.store(communicator.effective, Ordering::Relaxed);
         self.number.store(communicator.number, Ordering::Relaxed);
-        self.tasks.store(communicator.tasks.as_ptr().cast_mut(), Ordering::Relaxed);
+        // Those of small communicators are all known: they do not change any more.
+        let few = communicator.tasks.len() <= IN_SLOT;
+        for (slot, task) in self.few.iter().zip(&communicator.tasks) {
+            slot.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let tasks = if few { self.few.as_ptr() } else { communicator.tasks.as_ptr() };
+        self.tasks.store(tasks.cast_mut(), Ordering::Relaxed);
         self.size.store(communicator.size(), Ordering::Relaxed);
         self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
     }

@@ -5,6 +5,9 @@
 //!
 //! The attribute costs more than MPI takes to tell a size many times. A size is therefore kept only from the
 //! [`BEFORE_KEPT`]th use on: programs that make a type for one message do not pay for the attribute.
+//!
+//! Limits: the uses of some hundred datatypes are counted. The sizes of more that are used by turns are asked for
+//! each time.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
@@ -13,19 +16,47 @@ use crate::record::registry::{MULTIPLIER, Node, Registry};
 use crate::record::thread::{self, Size, Thread};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Sizes in bytes.
 pub static SIZES: Registry<Size> = Registry::new();
 /// Uses of a datatype in which its size is asked for, before it is kept.
-const BEFORE_KEPT: u8 = 8;
-/// These uses, by a hash of the handle. Threads may lose each other's counts, and handles may share one: the
-/// numbers only tell when it is worth to keep a size.
-static USES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+const BEFORE_KEPT: u64 = 8;
+/// Handles of datatypes that were used, in the upper 56 bits, and how often. Each has two places, by a hash.
+/// Threads may lose each other's counts: the numbers only tell when it is worth to keep a size.
+static USES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+/// The part of a word in [`USES`] that is a number.
+const NUMBER: u64 = 0xff;
 
-/// The number of uses of a handle.
-fn uses(bits: u64) -> &'static AtomicU8 {
-    &USES[(bits.wrapping_mul(MULTIPLIER) >> 56) as usize]
+/// The places of a handle, and the word for no use.
+fn uses(bits: u64) -> ([&'static AtomicU64; 2], u64) {
+    let first = (bits.wrapping_mul(MULTIPLIER) >> 54) as usize;
+    ([&USES[first], &USES[first ^ 1]], bits << 8)
+}
+
+/// Whether a datatype was used so often that its size is worth to be kept; counts this use if not.
+fn is_worth_keeping(bits: u64) -> bool {
+    let (places, none) = uses(bits);
+    let words = places.map(|place| place.load(Ordering::Relaxed));
+    if let Some(i) = words.iter().position(|word| word & !NUMBER == none) {
+        if words[i] & NUMBER >= BEFORE_KEPT {
+            return true;
+        }
+        places[i].store(words[i] + 1, Ordering::Relaxed);
+    } else {
+        // The one of fewer uses goes.
+        let i = usize::from(words[1] & NUMBER < words[0] & NUMBER);
+        places[i].store(none + 1, Ordering::Relaxed);
+    }
+    false
+}
+
+/// The next datatype of this handle is another one.
+fn forget_uses(bits: u64) {
+    let (places, none) = uses(bits);
+    for place in places.into_iter().filter(|p| p.load(Ordering::Relaxed) & !NUMBER == none) {
+        place.store(none, Ordering::Relaxed);
+    }
 }
 
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
@@ -62,7 +93,7 @@ fn forget(bits: u64) {
     if SIZES.remove(bits, gone) == Some(true) {
         thread::freed();
     }
-    uses(bits).store(0, Ordering::Relaxed);
+    forget_uses(bits);
 }
 
 /// All datatypes are asked for anew: recording stops or the world changes.
@@ -130,10 +161,7 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
         }
     }
     let size = if small >= 0 { small as u64 } else { size.max(0) as u64 };
-    let uses = uses(bits);
-    let before = uses.load(Ordering::Relaxed);
-    if before < BEFORE_KEPT {
-        uses.store(before + 1, Ordering::Relaxed);
+    if !is_worth_keeping(bits) {
         return size;
     }
     let (mut i, mut a, mut t, mut combiner) = (0, 0, 0, A::COMBINER_NAMED);
@@ -163,4 +191,27 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
     };
     keep(thread::current(), node);
     size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_often_is_kept_and_what_is_used_once_is_not() {
+        let handles = |k: u64| 0x7f00_1234_0000 + 352 * k;
+        let mut kept = 0;
+        for _ in 0..=BEFORE_KEPT {
+            kept = (0..64).filter(|&k| is_worth_keeping(handles(k))).count();
+        }
+        assert!(kept > 60, "{kept}");
+        assert!((0..64).all(|k| {
+            forget_uses(handles(k));
+            !is_worth_keeping(handles(k))
+        }));
+        for _ in 0..20 {
+            kept = (100..100_000).filter(|&k| is_worth_keeping(handles(k))).count();
+        }
+        assert!(kept <= USES.len(), "{kept}");
+    }
 }

@@ -68,7 +68,14 @@ impl Planned {
     }
 }
 
-static PLANS: Registry<Planned> = Registry::new();
+static PLANS: Registry<Planned, true> = Registry::new();
+
+/// The key of a request in the table: its number, or its address in steps of 16 bytes.
+#[inline(always)]
+fn key<A: Abi>(request: A::Request) -> u64 {
+    let bits = request.bits();
+    if A::NARROW { bits } else { bits.rotate_right(4) }
+}
 
 /// Plans one message per start.
 pub unsafe fn send<A: Abi>(
@@ -94,7 +101,7 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
         return;
     }
     // SAFETY: the call succeeded, so the request is set.
-    let bits = unsafe { *request }.bits();
+    let bits = key::<A>(unsafe { *request });
     guarded(|| {
         let whole = (!plan.is_one_message()).then(|| Box::new(plan));
         let fill = |planned: &Planned| {
@@ -114,12 +121,12 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
 
 /// Counts a start of `request`, if there is a plan for it.
 pub fn started<A: Abi>(request: A::Request) {
-    count(request.bits(), 1, false);
+    count(key::<A>(request), 1, false);
 }
 
 /// Counts partitions of a partitioned send that became ready.
 pub fn ready<A: Abi>(request: A::Request, partitions: u64) {
-    count(request.bits(), partitions, true);
+    count(key::<A>(request), partitions, true);
 }
 
 #[inline(always)]
@@ -147,7 +154,8 @@ fn count(request: u64, times: u64, partitioned: bool) {
 
 /// Forgets a request that is being freed: its handle may be reused.
 pub fn forget<A: Abi>(request: A::Request) {
-    if PLANS.find(request.bits()).is_some() {
-        drop(PLANS.remove(request.bits(), |planned| Some(planned.empty())));
+    let bits = key::<A>(request);
+    if PLANS.find(bits).is_some() {
+        drop(PLANS.remove(bits, |planned| Some(planned.empty())));
     }
 }
