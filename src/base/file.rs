@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Bytes that [`read_given`] reads at a time.
@@ -30,6 +30,24 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
         return Err(Error::new(std::io::ErrorKind::InvalidInput, "this is not a regular file"));
     }
     Ok((file, meta.len()))
+}
+
+/// The effective user of this process.
+pub fn user() -> u32 {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Whether there is something at a path itself, not where it leads, that belongs to the effective user.
+pub fn is_own(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.uid() == user())
+}
+
+/// Whether a path is a link that another user made, root excepted. In a directory to which others can write,
+/// such a link may lead to what they cannot read or change themselves.
+pub fn is_link_of_another(path: &Path) -> bool {
+    let link = path.symlink_metadata().ok().filter(|meta| meta.is_symlink());
+    link.is_some_and(|link| link.uid() != user() && link.uid() != 0)
 }
 
 /// The content of a regular file of at most `most` bytes.

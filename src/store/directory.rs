@@ -6,9 +6,11 @@
 
 use super::Record;
 use super::history::{Past, joined};
-use super::record_format::{self, encode_with, read_file};
+use super::others::{read_stored, read_stored_head};
+use super::record_format::{encode_with, read_file};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -208,7 +210,7 @@ impl Store {
     fn make_way(&self, path: &Path) -> Result<Vec<Past>> {
         let error = match fs::symlink_metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            _ => match read_file(path) {
+            _ => match read_stored(path) {
                 Ok(before) => return Ok(before.history),
                 Err(error) => error,
             },
@@ -244,7 +246,7 @@ impl Store {
         }
     }
 
-    /// Removes leftovers of saves that were interrupted long ago.
+    /// Removes this user's leftovers of saves that were interrupted long ago.
     pub(super) fn sweep(&self) {
         let Ok(files) = fs::read_dir(&self.directory) else { return };
         for file in files.flatten() {
@@ -252,7 +254,7 @@ impl Store {
             let name = name.to_string_lossy();
             let known = name.contains(ENDING) || name.contains(".verdict.");
             let ours = name.starts_with('.') && known && name.ends_with(".tmp");
-            if ours && is_stale(&file) {
+            if ours && is_stale(&file) && file::is_own(&file.path()) {
                 let _ = fs::remove_file(file.path());
             }
         }
@@ -264,7 +266,7 @@ impl Store {
         let path = self.path_of(key);
         match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            _ => read_file(&path).map(Some),
+            _ => read_stored(&path).map(Some),
         }
     }
 
@@ -294,7 +296,11 @@ impl Store {
     ///
     /// Errors: [`ErrorKind::NotFound`]; [`ErrorKind::Usage`] when several keys begin so.
     pub fn find(&self, selector: Option<&str>) -> Result<Record> {
-        read_file(&self.find_path(selector)?)
+        let path = self.find_path(selector)?;
+        match path.parent() == Some(self.directory()) {
+            true => read_stored(&path),
+            false => read_file(&path),
+        }
     }
 
     /// The file that a selector means, see [`Store::find`].
@@ -396,7 +402,7 @@ pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
 
 fn entry(path: PathBuf, stem: &str) -> Entry {
     let size = fs::metadata(&path).map_or(0, |m| m.len());
-    match record_format::read_head(&path) {
+    match read_stored_head(&path) {
         Ok((head, size)) => Entry {
             key: head.key,
             size,

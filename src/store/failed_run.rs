@@ -10,6 +10,7 @@
 //! the record. A launcher that kills all processes as soon as one has failed may end it in between; then
 //! the mark is still there, and the next reader of the record does the rest.
 
+use super::others::read_stored;
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
@@ -43,6 +44,7 @@ impl StoredRun {
         let folder = self.store.runs_folder(&self.key);
         let mark = folder.join(format!("{MARK}{:x}-{code}", self.launch));
         let failed = |e: &std::io::Error| Error::io("cannot mark the record as failed", &mark, e);
+        Store::check_folder(&folder)?;
         match fs::create_dir(&folder) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(&e)),
             _ => {}
@@ -59,10 +61,10 @@ impl StoredRun {
     /// Changes the record of the launch, if it is still there.
     fn apply(&self, code: i32) -> Result<()> {
         let (store, key) = (&self.store, self.key.as_str());
-        let in_use = super::read_file(&store.path_of(key)).ok().filter(|record| self.is(record));
+        let in_use = read_stored(&store.path_of(key)).ok().filter(|record| self.is(record));
         let is_in_use = in_use.is_some();
         let mut beside = store.runs(key);
-        let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| self.is(record));
+        let read = |run: &Run| read_stored(&run.path).ok().filter(|record| self.is(record));
         beside.retain(|run| read(run).is_some());
         // Another launch may have removed it: it was not worth keeping.
         let found = in_use.or_else(|| beside.first().and_then(read));
@@ -112,7 +114,7 @@ impl StoredRun {
             let newest = if is_like { run.standing.recorded_at } else { 0 };
             std::cmp::Reverse((is_like, newest, run.standing.richness()))
         });
-        let mut read = runs.iter().filter_map(|run| super::read_file(&run.path).ok());
+        let mut read = runs.iter().filter_map(|run| read_stored(&run.path).ok());
         read.find(|record| record.matrix.tasks() == tasks && !self.is(record))
     }
 }
@@ -121,7 +123,8 @@ impl Store {
     /// Changes the records of launches that failed after they had been stored, as their marks say.
     pub(super) fn apply_failures(&self, key: &str) {
         let folder = self.runs_folder(key);
-        let Ok(files) = fs::read_dir(&folder) else { return };
+        let is_usable = Store::check_folder(&folder).is_ok();
+        let Some(files) = fs::read_dir(&folder).ok().filter(|_| is_usable) else { return };
         for file in files.flatten() {
             let name = file.file_name();
             let mark = name.to_str().and_then(|name| name.strip_prefix(MARK)?.split_once('-'));

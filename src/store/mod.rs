@@ -20,6 +20,7 @@ mod history;
 mod identity;
 mod kept_orders;
 mod mode;
+mod others;
 mod placement;
 mod record;
 mod record_format;

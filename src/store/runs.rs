@@ -13,6 +13,7 @@
 //! the one in use, and removes a file only if there is a better one of its kind.
 
 use super::directory::{file_name, temporary, write_new};
+use super::others::read_stored;
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Store, joined};
@@ -215,7 +216,9 @@ impl Store {
 
     /// The runs of a key beside the one in use, the newest first.
     pub fn runs(&self, key: &str) -> Vec<Run> {
-        let Ok(files) = fs::read_dir(self.runs_folder(key)) else { return Vec::new() };
+        let folder = self.runs_folder(key);
+        let files = Store::check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
+        let Some(files) = files else { return Vec::new() };
         let mut runs: Vec<Run> = files.flatten().filter_map(|f| Run::parse(f.path())).collect();
         runs.sort_by(|a, b| {
             (b.standing.recorded_at, &a.path).cmp(&(a.standing.recorded_at, &b.path))
@@ -232,6 +235,7 @@ impl Store {
         wait: bool,
     ) -> Result<PathBuf> {
         let folder = self.runs_folder(key);
+        Store::check_folder(&folder)?;
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))?;
         let path = folder.join(file_of(standing, bytes));
@@ -288,7 +292,7 @@ impl Store {
         let in_use = in_use?;
         let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
         let runs = self.runs(key);
-        let read = |run: &Run| super::read_file(&run.path).ok().filter(|record| usable(record));
+        let read = |run: &Run| read_stored(&run.path).ok().filter(|record| usable(record));
         if let Some(chosen) = self.chosen_run(key)
             && let Some(record) = self.run_named(key, &chosen).and_then(|run| read(&run))
         {
@@ -327,7 +331,9 @@ impl Store {
 
     /// The name of the run that launches use because the user chose it.
     pub fn chosen_run(&self, key: &str) -> Option<String> {
-        let bytes = crate::base::file::read(&self.runs_folder(key).join(CHOSEN), 64).ok()?;
+        let folder = self.runs_folder(key);
+        Store::check_folder(&folder).ok()?;
+        let bytes = crate::base::file::read(&folder.join(CHOSEN), 64).ok()?;
         String::from_utf8(bytes).ok()
     }
 
@@ -335,7 +341,9 @@ impl Store {
     ///
     /// Errors: there is no such run; I/O errors.
     pub fn choose_run(&self, key: &str, name: Option<&str>) -> Result<()> {
-        let path = self.runs_folder(key).join(CHOSEN);
+        let folder = self.runs_folder(key);
+        Store::check_folder(&folder)?;
+        let path = folder.join(CHOSEN);
         let Some(name) = name else {
             return match fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -3,6 +3,7 @@
 use super::directory::open_own;
 use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::store::Store;
 use std::path::{Path, PathBuf};
 
@@ -37,12 +38,20 @@ impl Waiting {
             .take(64)
             .collect();
         let path = self.directory.join(format!("{job:016x}.{host}{ENDING}"));
+        Store::check_folder(&self.directory)?;
+        if path.symlink_metadata().is_ok() && !file::is_own(&path) {
+            let what = "parts of this job are there already, and belong to another user";
+            return Err(Error::new(ErrorKind::Io, what).at(path.display()));
+        }
         Store::open(&self.directory).replace(&path, &encode_parts(parts)?)?;
         Ok(path)
     }
 
     /// Files of one job, or of all; ascending.
     pub fn files(&self, job: Option<u64>) -> Vec<(u64, PathBuf)> {
+        if Store::check_folder(&self.directory).is_err() {
+            return Vec::new();
+        }
         let mut found: Vec<(u64, PathBuf)> = std::fs::read_dir(&self.directory)
             .into_iter()
             .flatten()
@@ -72,11 +81,12 @@ impl Waiting {
         decode_parts(&bytes).map_err(|e| e.at(path.display()))
     }
 
-    /// Removes the waiting parts of a job.
+    /// Removes the waiting parts of a job, except those of other users.
     ///
     /// Errors: the first file that cannot be removed; the next recovery finds it again.
     pub fn remove(&self, job: u64) -> Result<()> {
-        remove_all(self.files(Some(job)).iter().map(|(_, path)| path.as_path()))
+        let files = self.files(Some(job));
+        remove_all(files.iter().map(|(_, path)| path.as_path()).filter(|path| file::is_own(path)))
     }
 }
 

@@ -219,7 +219,7 @@ impl Symbols {
 
     /// The list of C entry points from `rankweave run`, if it is meant for this library.
     fn told(&self) -> Option<HashMap<usize, bool>> {
-        let text = std::env::var(FUNCTIONS).ok()?;
+        let text = crate::sys::environment::text(FUNCTIONS)?;
         let defined = || (1..self.count).filter(|&i| !self.is_hidden(i));
         let functions = Functions::decode(&text, defined().map(|i| self.name(i).to_bytes()))?;
         let c = defined().filter(|&i| is_c_function(self.name(i).to_bytes()));

@@ -96,7 +96,7 @@ fn commands() -> Vec<PathBuf> {
             ["", "../bin", "../../bin", "../release"].map(|p| d.join(p).join("rankweave"))
         })
         .collect();
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = crate::sys::environment::variable("PATH").unwrap_or_default();
     found.extend(
         std::env::split_paths(&path).filter(|d| d.is_absolute()).map(|d| d.join("rankweave")),
     );

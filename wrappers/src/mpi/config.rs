@@ -1,9 +1,10 @@
 //! Configuration of this process: the environment, read once at the first MPI call.
 
 use crate::mpi::library::Family;
+use crate::sys::environment;
 use rw::Error;
 use rw::matrix::collectives::Model;
-use rw::options::{Collectives, Settings};
+use rw::options::{Collectives, Mode, Settings};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,17 +12,21 @@ static SETTINGS: OnceLock<(Settings, Vec<Error>)> = OnceLock::new();
 static CHAIN: OnceLock<Option<bool>> = OnceLock::new();
 static MODEL: AtomicU8 = AtomicU8::new(0);
 
-/// The settings in the environment, and an error for each that could not be understood.
+/// The settings in the environment, and an error for each that could not be understood. A process that has
+/// more rights than its user has the mode `off`, whatever the environment says.
 pub fn settings() -> &'static (Settings, Vec<Error>) {
-    SETTINGS.get_or_init(Settings::from_process_env)
+    SETTINGS.get_or_init(|| match environment::is_trusted() {
+        true => Settings::from_process_env(),
+        false => (Settings { mode: Mode::Off, ..Settings::default() }, Vec::new()),
+    })
 }
 
 /// Whether calls go on to the next `MPI_X` (true) or to the library's `PMPI_X` (false); not set, to
 /// the next `MPI_X` where another tool defines it.
 pub fn chain() -> Option<bool> {
-    *CHAIN.get_or_init(|| match std::env::var("RANKWEAVE_CHAIN").as_deref() {
-        Ok("1") => Some(true),
-        Ok("0") => Some(false),
+    *CHAIN.get_or_init(|| match environment::text("RANKWEAVE_CHAIN").as_deref() {
+        Some("1") => Some(true),
+        Some("0") => Some(false),
         _ => None,
     })
 }

@@ -47,7 +47,7 @@ impl Trouble {
 /// What the variable says.
 fn list() -> Option<&'static str> {
     static LIST: OnceLock<Option<String>> = OnceLock::new();
-    LIST.get_or_init(|| std::env::var("RANKWEAVE_INJECT").ok()).as_deref()
+    LIST.get_or_init(|| crate::sys::environment::text("RANKWEAVE_INJECT")).as_deref()
 }
 
 /// The trouble that the variable asks for in the process with this rank, if any.

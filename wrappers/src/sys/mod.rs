@@ -1,6 +1,7 @@
 //! The operating system: signals, mapped ELF objects, messages, threads of our own, waiting without spinning.
 
 pub mod elf;
+pub mod environment;
 pub mod exit_code;
 pub mod hook;
 pub mod hwloc;

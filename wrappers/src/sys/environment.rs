@@ -1,0 +1,35 @@
+//! Variables of the environment, and whether this process may follow them.
+//!
+//! A program with the setuid or setgid bit, or with capabilities, has rights that the user who starts it does
+//! not have. The environment is that user's. What it asks for (a store in some directory, a program to start)
+//! would happen with the rights of the program. The loader ignores `LD_PRELOAD` there, but a program that
+//! was linked with this library has it all the same, and so has every program that `/etc/ld.so.preload` is
+//! for.
+
+use std::ffi::OsString;
+
+/// False where the environment is that of a user with fewer rights than this process.
+pub fn is_trusted() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { libc::getauxval(libc::AT_SECURE) == 0 }
+}
+
+/// A variable, if it may be followed.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|_| is_trusted())
+}
+
+/// [`variable`], if it is text.
+pub fn text(name: &str) -> Option<String> {
+    variable(name)?.into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_test_has_the_rights_of_its_user() {
+        assert!(super::is_trusted());
+        assert_eq!(super::variable("PATH"), std::env::var_os("PATH"));
+        assert_eq!(super::text("RANKWEAVE_NO_SUCH_VARIABLE"), None);
+    }
+}
