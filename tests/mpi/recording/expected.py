@@ -118,10 +118,10 @@ def pieces(size, np):
 def logical(kind, np, size=800, calls=5):
     """Model `logical`: data goes directly from each source to each destination."""
     matrix = {}
-    everybody = range(np)
+    tasks = range(np)
     root = 1
-    for i in everybody:
-        for j in everybody:
+    for i in tasks:
+        for j in tasks:
             if i == j:
                 continue
             if kind == "bcast" and i == root:

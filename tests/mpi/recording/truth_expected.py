@@ -1,7 +1,7 @@
 """The expected matrices of program truth, computed from what the calls mean.
 
-The sizes, peers and repetitions are the rules of tests/programs/traffic/truth.c, written anew; who sends what
-to whom is taken from the MPI standard. Collectives count as the data movement that they describe
+The sizes, peers and repetitions follow the rules of tests/programs/traffic/truth.c, which are written here a second
+time. Senders, receivers and data of each call are those of the MPI standard. Collectives count as the data movement that they describe
 (RANKWEAVE_COLLECTIVES=logical): data goes from the tasks that have it to the tasks that need it. A reduction
 cuts the vector into pieces, and each piece is combined at one task. Nothing here uses the library under test.
 
@@ -25,7 +25,7 @@ class Communicator:
         self.inter = len(groups) == 2
 
     def callers(self):
-        """(group, rank, task, remote group) of everybody who takes part."""
+        """(group, rank, task, remote group) of each participant."""
         for g, group in enumerate(self.groups):
             remote = self.groups[1 - g] if self.inter else group
             for rank, task in enumerate(group):

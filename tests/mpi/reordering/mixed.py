@@ -100,7 +100,7 @@ class Noticed:
                          [] if verdicts == wanted else [f"{verdicts}, not {wanted}"], outcome)
 
     def remembered(self):
-        """Later launches leave constructors alone, and nothing else, until told otherwise."""
+        """Later launches do not reorder in constructors, unless --allow or a check permits it."""
         store, wrong = self.store("remembered"), ["cart", "rank"]
         source = "mixed_halo.c"
         name = os.path.basename(self.stack.program(source))
@@ -133,7 +133,7 @@ class Noticed:
         self.step("known better", self.launch(source, wrong, store), True, True)
 
     def diagnosed(self, source, arguments, store):
-        """'rankweave doctor' says what the next launch will leave alone, unless told otherwise."""
+        """'rankweave doctor' says so: no reordering in constructors, unless --allow permits it."""
         for name, options, wanted in (("doctor", [], True), ("doctor, allowed", ["--allow"], False)):
             options = options and [*options, os.path.basename(self.stack.program(source))]
             launch = self.stack.launch(NP, {}, [self.stack.program(source), *arguments])
