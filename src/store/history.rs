@@ -15,7 +15,7 @@ pub const KEPT: usize = 8;
 pub const LONGEST: usize = 64;
 
 /// How long the processes of a launch were in MPI: in calls that move data or wait for others, files
-/// aside. The threads of a process are added up.
+/// aside. The threads of a process are added up, to its own time at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct InMpi {
     /// Seconds, mean over the processes.

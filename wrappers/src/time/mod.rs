@@ -5,12 +5,14 @@
 //! timed only while a window is open. A thread of the library opens and closes windows ([`sampler`]).
 //! Between windows an entry point is one jump, as if nothing were timed. The times of all threads are added
 //! up.
+//! The sum is never more than the time of the process. There is no figure if a few long calls dominate it.
 //!
 //! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
 //! without a lock, so that a process may be forked at any moment; the child has no such thread.
 //!
 //! Limits: the time does not contain calls that are under way when timing begins, file operations, and
-//! functions that do not wait for other processes (MPI_Comm_rank, MPI_Pack).
+//! functions that do not wait for other processes (MPI_Comm_rank, MPI_Pack). A long wait that follows a burst
+//! of short calls is seldom in a window; if none of them is, the figure is too small.
 
 mod sampler;
 mod windows;
@@ -92,6 +94,11 @@ struct Counters {
     open: AtomicU64,
     /// Weighted nanoseconds of calls of windows that are closed.
     closed: AtomicU64,
+    /// Variance of the weighted time, in square seconds: bits of an `f64`. Calls that outlast their window
+    /// make it.
+    variance: AtomicU64,
+    /// When timing all calls began.
+    started: AtomicU64,
     /// Calls that were timed.
     calls: AtomicU64,
 }
@@ -102,6 +109,8 @@ static COUNTERS: Counters = Counters {
     planned: AtomicU32::new(0),
     open: AtomicU64::new(0),
     closed: AtomicU64::new(0),
+    variance: AtomicU64::new(0),
+    started: AtomicU64::new(0),
     calls: AtomicU64::new(0),
 };
 
@@ -152,8 +161,17 @@ pub fn end(call: &Call) {
     if WINDOW.load(Ordering::Acquire) == call.window {
         COUNTERS.open.fetch_add(nanoseconds, Ordering::Relaxed);
     } else {
-        let weight = weight_of(call.window).unwrap_or(call.weight);
-        COUNTERS.closed.fetch_add(weighted(nanoseconds, f64::from(weight)), Ordering::Relaxed);
+        let weight = f64::from(weight_of(call.window).unwrap_or(call.weight));
+        COUNTERS.closed.fetch_add(weighted(nanoseconds, weight), Ordering::Relaxed);
+        add_variance(sampler::variance(nanoseconds as f64 / 1e9, weight));
+    }
+}
+
+/// The sum has this much more variance.
+fn add_variance(more: f64) {
+    if more > 0.0 {
+        let sum = |bits| Some((f64::from_bits(bits) + more).to_bits());
+        let _ = COUNTERS.variance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
     }
 }
 
@@ -207,6 +225,7 @@ pub fn start(times: Times) {
         Times::Off => {}
         Times::All => {
             COUNTERS.planned.store(1f32.to_bits(), Ordering::Relaxed);
+            COUNTERS.started.store(now(), Ordering::Relaxed);
             ALWAYS.store(true, Ordering::Release);
             WINDOW.store(1, Ordering::Release);
             point_to_thunks();
@@ -221,12 +240,14 @@ pub fn stop() -> Option<TimeInMpi> {
     if ALWAYS.swap(false, Ordering::AcqRel) {
         close(1, 1.0, 0);
         point_back();
-        let seconds = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
+        let elapsed = now().saturating_sub(COUNTERS.started.load(Ordering::Relaxed));
+        let seconds = COUNTERS.closed.load(Ordering::Relaxed).min(elapsed) as f64 / 1e9;
         return Some(TimeInMpi { seconds, calls: calls(), whole: true });
     }
     let (seen, elapsed) = windows::stop()?;
     let weighted = COUNTERS.closed.load(Ordering::Relaxed) as f64 / 1e9;
-    let seconds = seen.estimate(weighted, elapsed)?;
+    let variance = f64::from_bits(COUNTERS.variance.load(Ordering::Relaxed));
+    let seconds = seen.figure(weighted, variance, elapsed)?;
     Some(TimeInMpi { seconds, calls: calls(), whole: seen.is_whole() })
 }
 

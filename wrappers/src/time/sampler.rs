@@ -18,6 +18,15 @@ const LEAST: f64 = 1.0 / 4096.0;
 /// How much larger the part may become from one cycle to the next.
 const GROWTH: f64 = 4.0;
 
+/// Largest standard error of a figure, as a part of the time that it is about.
+const ERROR: f64 = 0.05;
+
+/// What a call of `length` seconds that stands for `weight` times itself adds to the variance of the sum:
+/// it would have been seen with a probability of one in `weight` (Horvitz and Thompson 1952).
+pub fn variance(length: f64, weight: f64) -> f64 {
+    (weight * weight - weight).max(0.0) * length * length
+}
+
 /// The next cycle, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cycle {
@@ -103,6 +112,15 @@ impl Seen {
         (self.cycles > 0.5 * elapsed).then(|| weighted * elapsed / self.cycles)
     }
 
+    /// The estimate that is shown of `weighted` seconds, at most the time itself. `None` if a few long calls
+    /// make up so much of it that other windows would have given another result. `variance`: see
+    /// [`variance`].
+    pub fn figure(&self, weighted: f64, variance: f64, elapsed: f64) -> Option<f64> {
+        let estimate = self.estimate(weighted, elapsed)?;
+        let error = variance.max(0.0).sqrt() * elapsed / self.cycles;
+        (error <= ERROR * elapsed).then_some(estimate.min(elapsed))
+    }
+
     /// Nearly all was in windows.
     pub fn is_whole(&self) -> bool {
         self.windows > 0.95 * self.cycles
@@ -113,11 +131,12 @@ impl Seen {
 mod tests {
     use super::*;
 
-    /// A program as a list of calls `(begin, length)`, watched: the estimate, and how many calls were
-    /// timed.
-    fn watched(calls: &[(f64, f64)], end: f64, seed: u64) -> (f64, u64, Seen) {
+    /// A program as a list of calls `(begin, length)`, watched: what was seen, the weighted sum, its variance,
+    /// and how many calls were timed.
+    fn watch(calls: &[(f64, f64)], end: f64, seed: u64) -> (Seen, f64, f64, u64) {
         let mut sampler = Sampler::new(seed, 5000.0);
         let (mut seen, mut weighted, mut now, mut timed) = (Seen::default(), 0.0, 0.0, 0u64);
+        let mut spread = 0.0;
         loop {
             let cycle = sampler.next();
             let open = now + cycle.gap;
@@ -132,11 +151,25 @@ mod tests {
                 break;
             }
             let weight = seen.add(close - now, close - open);
-            weighted += weight * calls[first..first + number].iter().map(|c| c.1).sum::<f64>();
+            let in_window = &calls[first..first + number];
+            weighted += weight * in_window.iter().map(|c| c.1).sum::<f64>();
+            let longer = in_window.iter().filter(|c| c.0 + c.1 > close);
+            spread += longer.map(|c| variance(c.1, weight)).sum::<f64>();
             timed += number as u64;
             sampler.learn(number as u64, close - open);
             now = close;
         }
+        (seen, weighted, spread, timed)
+    }
+
+    fn sums(calls: &[(f64, f64)], end: f64, seed: u64) -> (Seen, f64, f64) {
+        let (seen, weighted, spread, _) = watch(calls, end, seed);
+        (seen, weighted, spread)
+    }
+
+    /// The same: the estimate, and how many calls were timed.
+    fn watched(calls: &[(f64, f64)], end: f64, seed: u64) -> (f64, u64, Seen) {
+        let (seen, weighted, _, timed) = watch(calls, end, seed);
         (seen.estimate(weighted, end).unwrap_or(0.0), timed, seen)
     }
 
@@ -217,6 +250,44 @@ mod tests {
         sampler.learn(2500, 0.0003);
         let cycle = sampler.next();
         assert!(cycle.gap > 0.2 && cycle.window < 0.001, "{cycle:?}");
+    }
+
+    /// Bursts of 40 ms of short calls, half of that in calls, each before a wait as long.
+    fn bursts_before_waits(end: f64) -> Vec<(f64, f64)> {
+        let (mut now, mut calls) = (0.0, Vec::new());
+        while now < end - 0.1 {
+            calls.extend((0..20_000).map(|i| (now + f64::from(i) * 2e-6, 1e-6)));
+            calls.push((now + 0.04 - 1e-6, 0.04));
+            now += 0.08;
+        }
+        calls
+    }
+
+    #[test]
+    fn a_few_long_calls_do_not_make_a_figure() {
+        let end = 10.0;
+        let calls = bursts_before_waits(end);
+        let truth: f64 = calls.iter().map(|c| c.1).sum();
+        let (mut wrong, mut shown) = (0, Vec::new());
+        for seed in 1..=400u64 {
+            let (seen, weighted, variance) = sums(&calls, end, seed * 0x9e37_79b9);
+            let estimate = seen.estimate(weighted, end).unwrap_or(0.0);
+            wrong += u32::from(estimate > truth + 0.2 * end);
+            shown.extend(seen.figure(weighted, variance, end));
+        }
+        assert!(wrong > 40, "estimates without the error are as good: {wrong}");
+        assert!(shown.len() > 40, "{} figures", shown.len());
+        let most = shown.iter().fold(0.0, |a: f64, &b| a.max(b));
+        assert!(most <= truth + 0.2 * end, "{most} of {truth}");
+    }
+
+    #[test]
+    fn a_figure_is_no_longer_than_the_time() {
+        let seen = Seen { cycles: 10.0, windows: 1.0 };
+        assert_eq!(seen.figure(12.0, 0.0, 10.0), Some(10.0));
+        assert_eq!(seen.figure(4.0, 0.16, 10.0), Some(4.0));
+        assert_eq!(seen.figure(4.0, 0.36, 10.0), None);
+        assert_eq!(variance(3.0, 1.0), 0.0, "a call that is always timed is certain");
     }
 
     #[test]
