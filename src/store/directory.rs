@@ -8,6 +8,7 @@ use super::Record;
 use super::history::{Past, joined};
 use super::others::{read_stored, read_stored_head};
 use super::record_format::{encode_with, read_file};
+use super::standing::Standing;
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
@@ -140,8 +141,16 @@ impl Store {
 
     /// [`Self::save_soon`] into a directory that exists, in place of what is there. A directory made here
     /// would be open to others.
+    ///
+    /// A record in place that is more complete or much richer stays.
     pub(super) fn save_there(&self, record: &Record) -> Result<PathBuf> {
-        self.put(record, false, &|| false)?;
+        let stays = |before: Record| {
+            before.matrix.tasks() == record.matrix.tasks()
+                && !Standing::of(record).replaces(&Standing::of(&before))
+        };
+        if !self.load(&record.key).ok().flatten().is_some_and(stays) {
+            self.put(record, false, &|| false)?;
+        }
         Ok(self.path_of(&record.key))
     }
 

@@ -45,11 +45,14 @@ impl StoredRun {
         let mark = folder.join(format!("{MARK}{:x}-{code}", self.launch));
         let failed = |e: &std::io::Error| Error::io("cannot mark the record as failed", &mark, e);
         Store::check_folder(&folder)?;
-        match fs::create_dir(&folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(&e)),
-            _ => {}
-        }
-        match fs::File::create_new(&mark) {
+        // A reader may remove the folder if it is empty.
+        let make = || match fs::create_dir(&folder) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+            _ => fs::File::create_new(&mark),
+        };
+        match make()
+            .or_else(|e| if e.kind() == std::io::ErrorKind::NotFound { make() } else { Err(e) })
+        {
             // Another process of the launch was faster.
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
             made => made.map_err(|e| failed(&e))?,
@@ -74,6 +77,11 @@ impl StoredRun {
             how: format!("the program ended with exit code {code}"),
             ..Unfinished::default()
         });
+        // Another launch may put its record in use meanwhile.
+        let is_replaced = || {
+            let in_use = read_stored(&store.path_of(key));
+            in_use.is_ok_and(|record| !self.is(&record))
+        };
         let standing = Standing::of(&record);
         let bytes = encode_with(&record, &record.history)?;
         match is_in_use.then(|| self.successor(standing.kind, record.matrix.tasks())).flatten() {
@@ -81,10 +89,10 @@ impl StoredRun {
                 store.keep_run(key, &standing, &bytes, false)?;
                 successor.history = record.history;
                 let bytes = encode_with(&successor, &successor.history)?;
-                store.write(&store.path_of(key), &bytes, false, &|| false)?;
+                store.write(&store.path_of(key), &bytes, false, &is_replaced)?;
             }
             None if is_in_use => {
-                store.write(&store.path_of(key), &bytes, false, &|| false)?;
+                store.write(&store.path_of(key), &bytes, false, &is_replaced)?;
             }
             None => {
                 store.keep_run(key, &standing, &bytes, false)?;
@@ -98,10 +106,16 @@ impl StoredRun {
         Ok(())
     }
 
-    /// Whether a record is that of this launch.
+    /// Whether a record is that of this launch, and not of another one that ended in the same second.
     fn is(&self, record: &Record) -> bool {
-        let mut launches = record.history.iter();
-        launches.any(|past| past.id == self.launch && past.ended_at == record.recorded_at)
+        let launch = &record.launch;
+        record.history.iter().any(|past| {
+            past.id == self.launch
+                && past.ended_at == record.recorded_at
+                && past.wall_seconds == launch.wall_seconds
+                && past.total_bytes == launch.total_bytes
+                && past.work == Standing::of(record).kind
+        })
     }
 
     /// The record of a whole run that was in use before, or would be in use without the failed one: the
@@ -125,6 +139,7 @@ impl Store {
         let folder = self.runs_folder(key);
         let is_usable = Store::check_folder(&folder).is_ok();
         let Some(files) = fs::read_dir(&folder).ok().filter(|_| is_usable) else { return };
+        let mut had_marks = false;
         for file in files.flatten() {
             let name = file.file_name();
             let mark = name.to_str().and_then(|name| name.strip_prefix(MARK)?.split_once('-'));
@@ -136,10 +151,12 @@ impl Store {
                 // The next reader tries again.
                 continue;
             }
-            let _ = fs::remove_file(file.path());
+            had_marks |= fs::remove_file(file.path()).is_ok();
         }
-        // It stays if it holds anything.
-        let _ = fs::remove_dir(&folder);
+        if had_marks {
+            // It stays if it holds anything.
+            let _ = fs::remove_dir(&folder);
+        }
     }
 }
 
@@ -153,7 +170,9 @@ mod tests {
 
     fn whole(argument: &str, bytes: u64, at: u64) -> Record {
         let mut record = run(argument, bytes, Completeness::Whole, at);
-        record.history = vec![Past { id: at, ended_at: at, wall_seconds: 1.0, ..Past::default() }];
+        record.launch.wall_seconds = 1.0 + at as f64;
+        let (work, wall_seconds) = (Standing::of(&record).kind, record.launch.wall_seconds);
+        record.history = vec![Past { id: at, ended_at: at, work, wall_seconds, ..Past::default() }];
         record
     }
 

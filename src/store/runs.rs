@@ -1,9 +1,10 @@
 //! The records of a key that are not in use: those of other kinds of run, and of runs that sent less.
 //!
 //! A program runs in several kinds: with other arguments or another MPI library. One record of a key is in
-//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the richest record, the newest one, and the
-//! newest one of a whole run before it, to which a failed run gives way. The name of each file says how
-//! it stands to others, so that no file has to be read to find the right one:
+//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the newest record, the richest whole and the
+//! richest interrupted one, and the newest and the richest whole one before the newest, to which a failed run
+//! gives way. The name of each file says how it stands to others, so that no file has to be read to
+//! find the right one:
 //!
 //! ```text
 //! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal
@@ -16,7 +17,7 @@ use super::directory::{file_name, temporary, write_new};
 use super::others::read_stored;
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
-use super::{Record, Store, joined};
+use super::{LaunchMode, Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,25 +62,43 @@ impl Run {
         let which = match () {
             () if is(richest(alike())) => "",
             () if is(newest(alike())) => ".newest",
-            () => ".before",
+            () => return format!("{kind:08x}.{:x}", self.standing.recorded_at),
         };
         format!("{kind:08x}{which}")
     }
+
+    /// The name of its file without the ending, which stays the same whatever other runs there are.
+    fn stem(&self) -> &str {
+        self.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+    }
 }
 
-/// The richest of some runs.
-fn richest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
-    runs.max_by(|a, b| (a.standing.richness(), &a.path).cmp(&(b.standing.richness(), &b.path)))
+/// The richest of some runs: the richest whole one, unless an interrupted one is much richer, else what there is.
+fn richest<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
+    let whole = richest_of(runs.clone(), Completeness::Whole);
+    let interrupted = richest_of(runs.clone(), Completeness::Interrupted);
+    match (whole, interrupted) {
+        (Some(whole), Some(other)) if whole.standing.is_poorer_than(&other.standing) => Some(other),
+        (Some(run), _) | (None, Some(run)) => Some(run),
+        (None, None) => richest_of(runs, Completeness::Partial),
+    }
 }
 
-/// The newest whole run of those that are older than the newest of all.
-fn newest_before<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
-    let last = newest(runs.clone())?;
-    newest(
-        runs.filter(|run| {
-            run.path != last.path && run.standing.completeness == Completeness::Whole
-        }),
-    )
+/// The richest of the runs that are so complete.
+fn richest_of<'r>(
+    runs: impl Iterator<Item = &'r Run>,
+    completeness: Completeness,
+) -> Option<&'r Run> {
+    let alike = runs.filter(|run| run.standing.completeness == completeness);
+    alike.max_by(|a, b| (a.standing.richness(), &a.path).cmp(&(b.standing.richness(), &b.path)))
+}
+
+/// The newest and the richest whole run of those that are older than the newest of all.
+fn whole_before<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> [Option<&'r Run>; 2] {
+    let Some(last) = newest(runs.clone()) else { return [None; 2] };
+    let before = runs
+        .filter(|run| run.path != last.path && run.standing.completeness == Completeness::Whole);
+    [newest(before.clone()), richest_of(before, Completeness::Whole)]
 }
 
 /// The newest of some runs.
@@ -91,6 +110,12 @@ fn file_of(standing: &Standing, bytes: &[u8]) -> String {
     let Standing { kind, completeness, bytes: sent, pairs, recorded_at } = standing;
     let (state, checksum) = (completeness.name(), crc32fast::hash(bytes));
     format!("{kind:08x}-{recorded_at:x}-{sent:x}-{pairs:x}-{state}-{checksum:08x}.rkw")
+}
+
+/// Whether an error of `link` means that the file system has no links.
+fn has_no_links(error: &std::io::Error) -> bool {
+    let without = [libc::EPERM, libc::EOPNOTSUPP, libc::ENOSYS, libc::EMLINK];
+    error.raw_os_error().is_some_and(|number| without.contains(&number))
 }
 
 /// Why a launch uses a record.
@@ -123,13 +148,22 @@ impl Store {
         stays: &dyn Fn() -> bool,
     ) -> Result<Option<PathBuf>> {
         let path = self.path_of(&record.key);
-        let is_alike = |before: &Record| before.matrix.tasks() == record.matrix.tasks();
         if fs::symlink_metadata(&path).is_err() && self.put_first(&path, record, wait)? {
             return Ok(Some(path));
         }
-        let Some(before) = self.load(&record.key).ok().flatten().filter(is_alike) else {
+        let Some(before) = self.load(&record.key).ok().flatten() else {
             return Ok(self.put(record, wait, stays)?.then_some(path));
         };
+        if before.matrix.tasks() != record.matrix.tasks() {
+            let what = format!(
+                "the record of {} tasks is not saved: the one in place has {}",
+                record.matrix.tasks(),
+                before.matrix.tasks()
+            );
+            return Err(Error::new(ErrorKind::Usage, what)
+                .at(path.display())
+                .advise("another key, or 'rankweave rm' of the one in place"));
+        }
         let (new, old) = (Standing::of(record), Standing::of(&before));
         let bytes = encode_with(record, &joined(&before.history, &record.history))?;
         // Its own file first: should another launch take the place in use now, nothing is lost.
@@ -158,8 +192,8 @@ impl Store {
             match fs::hard_link(&temporary, path) {
                 Ok(()) => Ok(true),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-                // A file system without links.
-                Err(_) => fs::rename(&temporary, path).map(|()| true),
+                Err(e) if has_no_links(&e) => fs::rename(&temporary, path).map(|()| true),
+                Err(e) => Err(e),
             }
         });
         // After a rename it is not there any more.
@@ -219,7 +253,10 @@ impl Store {
         let folder = self.runs_folder(key);
         let files = Store::check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
         let Some(files) = files else { return Vec::new() };
-        let mut runs: Vec<Run> = files.flatten().filter_map(|f| Run::parse(f.path())).collect();
+        // A machine that lost power may leave an empty file.
+        let has_content = |file: &fs::DirEntry| file.metadata().is_ok_and(|meta| meta.len() > 0);
+        let mut runs: Vec<Run> =
+            files.flatten().filter(has_content).filter_map(|f| Run::parse(f.path())).collect();
         runs.sort_by(|a, b| {
             (b.standing.recorded_at, &a.path).cmp(&(a.standing.recorded_at, &b.path))
         });
@@ -236,17 +273,27 @@ impl Store {
     ) -> Result<PathBuf> {
         let folder = self.runs_folder(key);
         Store::check_folder(&folder)?;
-        fs::create_dir_all(&folder)
-            .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))?;
         let path = folder.join(file_of(standing, bytes));
-        self.write(&path, bytes, wait, &|| false)?;
+        let create = || {
+            fs::create_dir_all(&folder)
+                .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))
+        };
+        create()?;
+        // A reader may remove the folder while it is empty.
+        if self.write(&path, bytes, wait, &|| false).is_err() && !folder.exists() {
+            create()?;
+        }
+        if !path.exists() {
+            self.write(&path, bytes, wait, &|| false)?;
+        }
         Ok(path)
     }
 
-    /// Removes runs that are neither the richest, nor the newest, nor the newest whole one before it of their
-    /// kind, and the oldest kinds beyond [`MOST_KINDS`]. The richest run of all stays, and so does the one
+    /// Removes the runs of each kind that are not kept for a reason (see the head of this file), and the
+    /// oldest kinds beyond [`MOST_KINDS`]. The richest run of all stays, and so does the one
     /// that the user chose.
     pub(super) fn trim_runs(&self, key: &str) {
+        Store::open(self.runs_folder(key)).sweep();
         let runs = self.runs(key);
         let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
         let mut kinds: Vec<u32> = Vec::new();
@@ -256,13 +303,15 @@ impl Store {
             }
         }
         let best = richest(runs.iter());
-        let chosen = self.chosen_run(key).and_then(|name| self.run_named(key, &name));
+        let chosen = self.chosen_run(key);
         for run in &runs {
             let kind = run.standing.kind;
             let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
             let stays = is(richest(of_kind(kind)))
                 || is(newest(of_kind(kind)))
-                || is(newest_before(of_kind(kind)));
+                || is(richest_of(of_kind(kind), Completeness::Whole))
+                || is(richest_of(of_kind(kind), Completeness::Interrupted))
+                || whole_before(of_kind(kind)).into_iter().any(is);
             let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
             if !(is(best) || is(chosen.as_ref()) || stays && is_recent) {
                 // A file that another launch has removed is gone all the same.
@@ -293,10 +342,19 @@ impl Store {
         let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
         let runs = self.runs(key);
         let read = |run: &Run| read_stored(&run.path).ok().filter(|record| usable(record));
-        if let Some(chosen) = self.chosen_run(key)
-            && let Some(record) = self.run_named(key, &chosen).and_then(|run| read(&run))
+        let history = in_use.history.clone();
+        let fitting = |mut record: Record, fit| {
+            // Launches of all kinds are remembered by the record in use.
+            record.history = joined(&history, &record.history);
+            Some(Fitting { record, fit })
+        };
+        if let Some(record) = self.chosen_run(key).as_ref().and_then(read) {
+            return fitting(record, Fit::Chosen);
+        }
+        let is_newer = |run: &Run| run.standing.recorded_at > in_use.recorded_at;
+        if in_use.launch.mode == LaunchMode::Import && usable(&in_use) && !runs.iter().any(is_newer)
         {
-            return Some(Fitting { record, fit: Fit::Chosen });
+            return fitting(in_use, Fit::OtherKind);
         }
         let in_use = Some(in_use).filter(usable);
         let standing = in_use.as_ref().map(Standing::of);
@@ -312,15 +370,18 @@ impl Store {
                 own.completeness > run.standing.completeness || !own.is_poorer_than(&run.standing)
             })
         {
-            return Some(Fitting { record: record.clone(), fit: Fit::SameKind });
+            return fitting(record.clone(), Fit::SameKind);
         }
-        if let Some(record) = best.and_then(read) {
-            return Some(Fitting { record, fit: Fit::SameKind });
+        // A file that cannot be read gives way to the next one.
+        let mut others: Vec<&Run> = alike().collect();
+        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
+        if let Some(record) = best.into_iter().chain(others).find_map(read) {
+            return fitting(record, Fit::SameKind);
         }
         let rich = richest(runs.iter().filter(whole))
             .filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
         let record = rich.and_then(read).or(in_use);
-        record.map(|record| Fitting { record, fit: Fit::OtherKind })
+        record.and_then(|record| fitting(record, Fit::OtherKind))
     }
 
     /// The run of a key that the user selects by the name that [`Run::name`] gives.
@@ -329,12 +390,13 @@ impl Store {
         runs.iter().find(|run| run.name(&runs) == name).cloned()
     }
 
-    /// The name of the run that launches use because the user chose it.
-    pub fn chosen_run(&self, key: &str) -> Option<String> {
+    /// The run that launches use because the user chose it.
+    pub fn chosen_run(&self, key: &str) -> Option<Run> {
         let folder = self.runs_folder(key);
         Store::check_folder(&folder).ok()?;
-        let bytes = crate::base::file::read(&folder.join(CHOSEN), 64).ok()?;
-        String::from_utf8(bytes).ok()
+        let bytes = crate::base::file::read(&folder.join(CHOSEN), 256).ok()?;
+        let stem = String::from_utf8(bytes).ok()?;
+        self.runs(key).into_iter().find(|run| run.stem() == stem)
     }
 
     /// Chooses the run that launches use; `None` leaves the choice to each launch.
@@ -352,12 +414,12 @@ impl Store {
                 _ => Ok(()),
             };
         };
-        if self.run_named(key, name).is_none() {
+        let Some(run) = self.run_named(key, name) else {
             return Err(Error::new(ErrorKind::NotFound, format!("{key} has no run '{name}'"))
                 .at(self.directory().display())
                 .advise("a run of 'rankweave list --all'"));
-        }
-        self.write(&path, name.as_bytes(), true, &|| false).map(|_| ())
+        };
+        self.write(&path, run.stem().as_bytes(), true, &|| false).map(|_| ())
     }
 
     /// Removes all runs of the record in a file of the store.
@@ -370,3 +432,7 @@ impl Store {
 #[cfg(test)]
 #[path = "runs_tests.rs"]
 pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "lost_records_tests.rs"]
+mod lost_records_tests;

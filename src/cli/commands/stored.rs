@@ -91,7 +91,7 @@ impl ListedRun {
                 Ok(record) => record.command.get(1..).unwrap_or_default().join(" "),
                 Err(error) => format!("unreadable: {error}"),
             };
-            let chosen = chosen.as_ref() == Some(&name);
+            let chosen = chosen.as_ref() == Some(run);
             ListedRun { selector: format!("{key}@{name}"), run: run.clone(), arguments, chosen }
         };
         runs.iter().map(listed).collect()

@@ -154,6 +154,14 @@ def logical(kind, np, size=800, calls=5):
 # ---- collectives, with the usual algorithms ------------------------------------------------------
 
 
+def thread_ends(np):
+    """Of each task: 8 bytes by a thread, and 4000 by its destructor."""
+    matrix = {}
+    for task in range(np):
+        add(matrix, task, (task + 1) % np, 8 + 4000, 2)
+    return matrix
+
+
 def recursive_doubling(np, size=800, calls=5):
     """Allreduce of short vectors. With np = 2^k + r the first 2r tasks pair up: the even one gives
     its vector to the odd one and gets the result in the end; the 2^k others exchange k times."""

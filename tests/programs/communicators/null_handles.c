@@ -18,6 +18,21 @@ static void refused(void)
           "null datatype");
 }
 
+/* The last communicator of this thread is freed while nothing is cached, because a file was opened. */
+static void refused_after_a_file(void)
+{
+    MPI_Comm comm, none;
+    MPI_File file;
+    char name[] = "/dev/null", byte = 0;
+    memset(&none, 0, sizeof none);
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    OK(MPI_Barrier(comm));
+    if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS)
+        OK(MPI_File_close(&file));
+    OK(MPI_Comm_free(&comm));
+    CHECK(MPI_Bcast(&byte, 1, MPI_CHAR, 0, none) != MPI_SUCCESS, "no communicator");
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -40,5 +55,6 @@ int main(int argc, char **argv)
     OK(MPI_Type_free(&pair));
     OK(MPI_Comm_free(&comm));
     refused();
+    refused_after_a_file();
     return verdict("null_handles");
 }
