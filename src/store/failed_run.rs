@@ -10,7 +10,7 @@
 //! the record. A launcher that kills all processes as soon as one has failed may end it in between; then
 //! the mark is still there, and the next reader of the record does the rest.
 
-use super::others::read_stored;
+use super::others::{check_folder, read_stored};
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
@@ -44,7 +44,7 @@ impl StoredRun {
         let folder = self.store.runs_folder(&self.key);
         let mark = folder.join(format!("{MARK}{:x}-{code}", self.launch));
         let failed = |e: &std::io::Error| Error::io("cannot mark the record as failed", &mark, e);
-        Store::check_folder(&folder)?;
+        check_folder(&folder)?;
         // A reader may remove the folder if it is empty.
         let make = || match fs::create_dir(&folder) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
@@ -137,7 +137,7 @@ impl Store {
     /// Changes the records of launches that failed after they had been stored, as their marks say.
     pub(super) fn apply_failures(&self, key: &str) {
         let folder = self.runs_folder(key);
-        let is_usable = Store::check_folder(&folder).is_ok();
+        let is_usable = check_folder(&folder).is_ok();
         let Some(files) = fs::read_dir(&folder).ok().filter(|_| is_usable) else { return };
         let mut had_marks = false;
         for file in files.flatten() {

@@ -11,6 +11,7 @@
 
 use super::Store;
 use super::directory::is_stale;
+use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_own;
@@ -86,7 +87,7 @@ impl Store {
     /// Errors say why a file that is there cannot be used; they are for people, and mean the same as
     /// `None`.
     pub fn order(&self, key: &str, question: &KeptOrder, limit: u64) -> Result<Option<KeptOrder>> {
-        Store::check_folder(&self.orders())?;
+        check_folder(&self.orders())?;
         let path = self.order_path(key, question);
         let bytes = match read_sealed(&path, MAGIC, LARGEST) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -104,7 +105,7 @@ impl Store {
     pub fn keep_order(&self, key: &str, order: &KeptOrder) -> Result<PathBuf> {
         let path = self.order_path(key, order);
         let folder = self.orders();
-        Store::check_folder(&folder)?;
+        check_folder(&folder)?;
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of orders", &folder, &e))?;
         if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST)
@@ -137,7 +138,7 @@ impl Store {
     /// saves that were interrupted long ago. What cannot be removed stays.
     fn remove_oldest(&self, prefix: &str, kept: usize) {
         let folder = self.orders();
-        let files = Store::check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
+        let files = check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
         let Some(files) = files else { return };
         let mut ours: Vec<(SystemTime, PathBuf)> = Vec::new();
         for file in files.flatten() {

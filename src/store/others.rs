@@ -4,8 +4,8 @@
 //! would then come into the common store, or a folder in which this user's files would be made and removed.
 //! It is not followed. Links of this user and of root are.
 
+use super::Record;
 use super::record_format::{Head, read_file, read_head};
-use super::{Record, Store};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_link_of_another;
 use std::path::Path;
@@ -25,11 +25,9 @@ fn check_file(path: &Path) -> Result<()> {
     check(path, ErrorKind::Format)
 }
 
-impl Store {
-    /// Errors: a folder of the store is a link that another user made.
-    pub(super) fn check_folder(folder: &Path) -> Result<()> {
-        check(folder, ErrorKind::Io)
-    }
+/// Errors: a folder of the store is a link that another user made.
+pub(in crate::store) fn check_folder(folder: &Path) -> Result<()> {
+    check(folder, ErrorKind::Io)
 }
 
 fn check(path: &Path, kind: ErrorKind) -> Result<()> {
@@ -44,28 +42,24 @@ fn check(path: &Path, kind: ErrorKind) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use crate::matrix::{CommMatrix, SparseMatrix};
     use std::os::unix::fs::{lchown, symlink};
 
     #[test]
     fn only_links_of_others_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path().join("s"));
-        let record = crate::store::runs::tests::run(
-            "in",
-            400,
-            crate::store::standing::Completeness::Whole,
-            1,
-        );
-        let file = store.save(&record).unwrap();
+        let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(2, &[]));
+        let file = dir.path().join("file");
+        let bytes = crate::store::encode(&Record::of_matrix("k", matrix)).unwrap();
+        std::fs::write(&file, bytes).unwrap();
         let link = dir.path().join("link");
         symlink(&file, &link).unwrap();
         assert!(read_stored(&link).is_ok() && read_stored_head(&link).is_ok());
-        assert!(Store::check_folder(&link).is_ok());
+        assert!(check_folder(&link).is_ok());
         // Only root can give a link away.
         if lchown(&link, Some(crate::base::file::user() + 1), None).is_ok() {
             assert_eq!(read_stored(&link).unwrap_err().kind(), ErrorKind::Format);
-            assert!(read_stored_head(&link).is_err() && Store::check_folder(&link).is_err());
+            assert!(read_stored_head(&link).is_err() && check_folder(&link).is_err());
         }
     }
 }

@@ -14,7 +14,7 @@
 //! the one in use, and removes a file only if there is a better one of its kind.
 
 use super::directory::{file_name, temporary, write_new};
-use super::others::read_stored;
+use super::others::{check_folder, read_stored};
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{LaunchMode, Record, Store, joined};
@@ -251,7 +251,7 @@ impl Store {
     /// The runs of a key beside the one in use, the newest first.
     pub fn runs(&self, key: &str) -> Vec<Run> {
         let folder = self.runs_folder(key);
-        let files = Store::check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
+        let files = check_folder(&folder).ok().and_then(|()| fs::read_dir(&folder).ok());
         let Some(files) = files else { return Vec::new() };
         // A machine that lost power may leave an empty file.
         let has_content = |file: &fs::DirEntry| file.metadata().is_ok_and(|meta| meta.len() > 0);
@@ -272,7 +272,7 @@ impl Store {
         wait: bool,
     ) -> Result<PathBuf> {
         let folder = self.runs_folder(key);
-        Store::check_folder(&folder)?;
+        check_folder(&folder)?;
         let path = folder.join(file_of(standing, bytes));
         let create = || {
             fs::create_dir_all(&folder)
@@ -393,7 +393,7 @@ impl Store {
     /// The run that launches use because the user chose it.
     pub fn chosen_run(&self, key: &str) -> Option<Run> {
         let folder = self.runs_folder(key);
-        Store::check_folder(&folder).ok()?;
+        check_folder(&folder).ok()?;
         let bytes = crate::base::file::read(&folder.join(CHOSEN), 256).ok()?;
         let stem = String::from_utf8(bytes).ok()?;
         self.runs(key).into_iter().find(|run| run.stem() == stem)
@@ -404,7 +404,7 @@ impl Store {
     /// Errors: there is no such run; I/O errors.
     pub fn choose_run(&self, key: &str, name: Option<&str>) -> Result<()> {
         let folder = self.runs_folder(key);
-        Store::check_folder(&folder)?;
+        check_folder(&folder)?;
         let path = folder.join(CHOSEN);
         let Some(name) = name else {
             return match fs::remove_file(&path) {

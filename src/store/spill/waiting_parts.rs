@@ -5,6 +5,7 @@ use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::store::Store;
+use crate::store::others::check_folder;
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -38,7 +39,7 @@ impl Waiting {
             .take(64)
             .collect();
         let path = self.directory.join(format!("{job:016x}.{host}{ENDING}"));
-        Store::check_folder(&self.directory)?;
+        check_folder(&self.directory)?;
         if path.symlink_metadata().is_ok() && !file::is_own(&path) {
             let what = "parts of this job are there already, and belong to another user";
             return Err(Error::new(ErrorKind::Io, what).at(path.display()));
@@ -49,7 +50,7 @@ impl Waiting {
 
     /// Files of one job, or of all; ascending.
     pub fn files(&self, job: Option<u64>) -> Vec<(u64, PathBuf)> {
-        if Store::check_folder(&self.directory).is_err() {
+        if check_folder(&self.directory).is_err() {
             return Vec::new();
         }
         let mut found: Vec<(u64, PathBuf)> = std::fs::read_dir(&self.directory)
