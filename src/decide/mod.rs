@@ -219,7 +219,7 @@ mod tests {
         let mut sorted = answer.process_of_task.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..8).collect::<Vec<u32>>());
-        assert_eq!(answer.reason, "predicted hop-bytes 40.0 kB → 4.0 kB (-90.0 %)");
+        assert_eq!(answer.reason, "predicted hop-bytes 39.1 KiB → 3.91 KiB (-90.0 %)");
     }
 
     #[test]

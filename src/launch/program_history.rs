@@ -156,7 +156,7 @@ mod tests {
         let slower = history(&[10.0, 10.2], &[20.0, 20.5], true);
         let (decision, message) = slower.objection(places()).unwrap();
         assert_eq!(decision, "the launcher's order is kept: reordered launches were slower");
-        assert!(message.to_string().contains("measured time 10.10 s → 20.25 s"), "{message}");
+        assert!(message.to_string().contains("measured time 10.1 s → 20.2 s"), "{message}");
         assert_eq!(slower.objection(places() + 1), None, "elsewhere");
         let doubtful = history(&[10.0], &[20.0, 20.5], true);
         assert!(doubtful.objection(places()).unwrap().0.ends_with("measured only once"));
