@@ -1,6 +1,6 @@
 """Alternates between collective calls that differ only in datatype or reduction operation. The matrix must be
-the sum of the matrices of each kind of call alone. Then uses many datatypes and communicators by turns, whose
-handles are used again: the program tells what the matrix must be."""
+the sum of the matrices of each kind of call alone. Then uses many datatypes, communicators, windows and requests by
+turns, whose handles are used again: the program tells what the matrix must be."""
 
 import os
 import shlex
@@ -78,7 +78,8 @@ def many_objects(tool, results, stack, work):
         if outcome.code != 0 or path is None:
             problems.append(f"exit code {outcome.code}: {outcome.out[:200]} {outcome.err[:200]}")
         else:
-            for word, kind in (("sent", "p2p"), ("scattered", "collective")):
+            kinds = (("sent", "p2p"), ("scattered", "collective"), ("moved", "onesided"))
+            for word, kind in kinds:
                 text = expected.difference(tool.matrix(path, kind), churn.told(outcome.out, word))
                 problems += [f"{kind}: {text}"] if text else []
         results.add(f"{stack.name} -n {np} many objects by turns", problems, outcome)

@@ -1,16 +1,20 @@
-/* Uses more datatypes and communicators by turns than anybody keeps at hand, frees them and makes others, which
- * get the same handles and other sizes. Each task prints what it sent and scattered:
+/* Uses more datatypes, communicators, windows and persistent requests by turns than anybody keeps at hand, frees
+ * them and makes others, which get the same handles and other sizes. Each task prints what it sent, scattered, and
+ * moved by one-sided calls:
  *
- *   sent FROM TO BYTES MESSAGES        scattered FROM TO BYTES MESSAGES
+ *   sent FROM TO BYTES MESSAGES        scattered FROM TO BYTES MESSAGES        moved FROM TO BYTES MESSAGES
  *
  * usage: many ROUNDS
  */
 #include "check.h"
 
-enum { TYPES = 70, COMMS = 24, REPEATS = 12, SCATTERS = 3, STARTS = 2 };
+enum {
+    TYPES = 70, COMMS = 24, REPEATS = 12, SCATTERS = 3, STARTS = 2, REQUESTS = 3000, GROUP = 50,
+    WINDOWS = 3
+};
 
 static char out[1024], in[1024];
-static long long sent[2], scattered[2];
+static long long sent[2], scattered[2], put[2], fetched[2];
 static MPI_Datatype types[TYPES];
 static MPI_Comm comms[COMMS];
 
@@ -49,6 +53,49 @@ static void persistent(int round, int left, int right)
     for (int k = 0; k < 2 * TYPES; k++) OK(MPI_Request_free(requests + k));
 }
 
+/* So many that tables of them grow; they are freed in another order than they were made in. */
+static void many_requests(int round, int left, int right)
+{
+    static MPI_Request requests[REQUESTS], receives[GROUP];
+    for (int k = 0; k < REQUESTS; k++)
+        OK(MPI_Send_init(out, size_of(k, round), MPI_CHAR, right, 0, comms[k % COMMS], requests + k));
+    for (int first = 0; first < REQUESTS; first += GROUP) {
+        for (int k = 0; k < GROUP; k++) {
+            OK(MPI_Irecv(in, sizeof in, MPI_CHAR, left, 0, comms[(first + k) % COMMS], receives + k));
+            OK(MPI_Start(requests + first + k));
+            count(sent, size_of(first + k, round), 1);
+        }
+        OK(MPI_Waitall(GROUP, requests + first, MPI_STATUSES_IGNORE));
+        OK(MPI_Waitall(GROUP, receives, MPI_STATUSES_IGNORE));
+    }
+    for (int k = 0; k < REQUESTS; k++) OK(MPI_Request_free(requests + 1009 * k % REQUESTS));
+}
+
+/* Puts of all datatypes, and operations that fetch, on windows by turns. */
+static void one_sided(int round, int right)
+{
+    static char memory[WINDOWS][1024];
+    static int one = 1, result;
+    MPI_Win windows[WINDOWS];
+    for (int k = 0; k < WINDOWS; k++) {
+        OK(MPI_Win_create(memory[k], sizeof memory[k], 1, MPI_INFO_NULL, comms[k], windows + k));
+        OK(MPI_Win_fence(0, windows[k]));
+    }
+    for (int k = 0; k < TYPES; k++) {
+        MPI_Win window = windows[k % WINDOWS];
+        OK(MPI_Put(out, 1, types[k], right, 0, size_of(k, round), MPI_CHAR, window));
+        OK(MPI_Put(out, 1, types[k], MPI_PROC_NULL, 0, size_of(k, round), MPI_CHAR, window));
+        count(put, size_of(k, round), 1);
+        OK(MPI_Fetch_and_op(&one, &result, MPI_INT, right, 512, k % 2 ? MPI_SUM : MPI_NO_OP, window));
+        count(fetched, sizeof one, 1);
+        if (k % 2) count(put, sizeof one, 1);
+    }
+    for (int k = 0; k < WINDOWS; k++) {
+        OK(MPI_Win_fence(0, windows[k]));
+        OK(MPI_Win_free(windows + k));
+    }
+}
+
 static void scatters(int round)
 {
     for (int s = 0; s < SCATTERS; s++) {
@@ -74,6 +121,8 @@ int main(int argc, char **argv)
         for (int k = 0; k < COMMS; k++) OK(MPI_Comm_dup(MPI_COMM_WORLD, comms + k));
         messages(round, left, right);
         persistent(round, left, right);
+        many_requests(round, left, right);
+        one_sided(round, right);
         scatters(round);
         for (int k = 0; k < COMMS; k++)
             OK(MPI_Comm_free(comms + (round % 2 ? k : COMMS - 1 - k)));
@@ -81,6 +130,8 @@ int main(int argc, char **argv)
             OK(MPI_Type_free(types + (round % 2 ? k : TYPES - 1 - k)));
     }
     printf("sent %d %d %lld %lld\n", world_rank, right, sent[0], sent[1]);
+    printf("moved %d %d %lld %lld\n", world_rank, right, put[0], put[1]);
+    printf("moved %d %d %lld %lld\n", right, world_rank, fetched[0], fetched[1]);
     for (int to = 0; to < world_size; to++)
         if (to != world_rank)
             printf("scattered %d %d %lld %lld\n", world_rank, to, scattered[0], scattered[1]);

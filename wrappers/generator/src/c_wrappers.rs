@@ -50,7 +50,8 @@ pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     {
         text.push_str("#[cold]\n#[inline(never)]\n");
         begin(text, prototype, &slow_name(prototype));
-        let _ = writeln!(text, "        let comm = {};", recorder.call(Way::Slow, &list(recorder)));
+        let given = if recorder.class() == Class::OneSided { "" } else { "let comm = " };
+        let _ = writeln!(text, "        {given}{};", recorder.call(Way::Slow, &list(recorder)));
         pass_on(text, prototype, false);
     }
 }
@@ -91,7 +92,7 @@ fn list(recorder: &Recorder) -> String {
     })
 }
 
-/// Writes the call of a recorder, which gives the communicator to pass on. Where it may give none, the
+/// Writes the call of a recorder, which gives the communicator to pass on. Where it may give nothing, the
 /// slower call is in a function of its own, which the wrapper calls by a tail call. The common way then
 /// has no call in it and saves no registers.
 fn record(text: &mut String, recorder: &Recorder) {
@@ -100,12 +101,11 @@ fn record(text: &mut String, recorder: &Recorder) {
     if recorder.may_give_none() {
         let slow =
             format!("{}::<A>({})", slow_name(recorder.prototype), recorder.prototype.arguments());
+        let given = if recorder.class() == Class::OneSided { "()" } else { "comm" };
         let _ = writeln!(
             text,
-            "        let Some(comm) = {call} else {{\n            return {slow};\n        }};"
+            "        let Some({given}) = {call} else {{\n            return {slow};\n        }};"
         );
-    } else if recorder.class() == Class::OneSided {
-        let _ = writeln!(text, "        {call};");
     } else {
         let _ = writeln!(text, "        let comm = {call};");
     }

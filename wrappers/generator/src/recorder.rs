@@ -35,14 +35,15 @@ pub fn class(recorder: &str) -> Class {
     }
 }
 
-/// Which form of a recorder of [`Class::Send`] or [`Class::Uniform`] is called. The others have one form.
+/// Which form of a recorder of [`Class::Send`], [`Class::OneSided`] or [`Class::Uniform`] is called. The others
+/// have one form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The form that gives no communicator if the thread has not cached what it needs.
+    /// The form that gives nothing if the thread has not cached what it needs.
     Fast,
     /// The form for that case.
     Slow,
-    /// The fast form, and the slow one if that gives no communicator.
+    /// The fast form, and the slow one if that gives nothing.
     Either,
 }
 
@@ -90,16 +91,16 @@ impl Recorder<'_> {
         text
     }
 
-    /// Whether the recorder may give no communicator, so that a slower call has to follow.
+    /// Whether the recorder may give nothing, so that a slower call has to follow.
     pub fn may_give_none(&self) -> bool {
-        !self.at_start && matches!(self.class(), Class::Send | Class::Uniform)
+        !self.at_start && matches!(self.class(), Class::Send | Class::OneSided | Class::Uniform)
     }
 
     /// The call of the recorder with these arguments.
     pub fn call(&self, way: Way, list: &str) -> String {
         let (name, later) = (self.name, self.at_start);
         let nonblocking = self.prototype.is_nonblocking();
-        let (send, uniform) = match way {
+        let (send, again) = match way {
             Way::Fast => ("", "again"),
             Way::Slow => ("_slow", "first"),
             Way::Either => ("_now", "now"),
@@ -107,12 +108,12 @@ impl Recorder<'_> {
         match self.class() {
             Class::Send if later => format!("record::persistent::{name}::<A>(&mut plan, {list})"),
             Class::Send => format!("record::{name}{send}::<A>({list})"),
-            Class::OneSided => format!("record::onesided::{name}::<A>({list})"),
+            Class::OneSided => format!("record::onesided::{name}::<A>({list}).{again}()"),
             Class::Uniform if later => {
                 format!("record::uniform::{name}::<A>({list}).later(&mut plan)")
             }
             Class::Uniform => {
-                format!("record::uniform::{name}::<A>({list}).{uniform}({nonblocking})")
+                format!("record::uniform::{name}::<A>({list}).{again}({nonblocking})")
             }
             Class::Collective(module) => {
                 let out = if later {

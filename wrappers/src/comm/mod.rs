@@ -7,4 +7,5 @@ pub mod handle;
 pub mod neighbours;
 pub mod private;
 pub mod request;
+pub mod task_group;
 pub mod world;

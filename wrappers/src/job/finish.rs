@@ -9,6 +9,7 @@
 use crate::comm::encoding;
 use crate::comm::handle;
 use crate::comm::private::PrivateComm;
+use crate::comm::task_group;
 use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructed::CONSTRUCTED;
@@ -159,6 +160,7 @@ fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> V
     counters::set_tasks(0);
     record::datatypes::forget_all();
     communicators::stop();
+    task_group::free::<A>();
     let location = needs_places(job).then(Location::mine);
     let found = guarded(|| Some(CONSTRUCTED.lock().take())).unwrap_or_default();
     let mine: Sent = (location, rows, statements, in_mpi, found);

@@ -151,6 +151,8 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const FORTRAN_CALLS_C: bool;
     /// Handles are 32-bit integers.
     const NARROW: bool = size_of::<Self::Comm>() == 4;
+    /// Handles of requests are addresses that are about this far apart, as a power of two; 0: they may be numbers.
+    const REQUEST_DISTANCE: u32;
     /// MPI_COMM_WORLD in Fortran.
     const FORTRAN_WORLD: c_int;
 

@@ -95,6 +95,15 @@ impl Block {
         Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
     }
 
+    /// The counter of a task in a row of the spill layout, if the row is there; that of tasks beyond the world is
+    /// the last one.
+    #[inline(always)]
+    pub fn cell(&self, row: usize, task: u32) -> Option<&Cell> {
+        let cells = self.cells.get(row)?.load(Ordering::Acquire);
+        // SAFETY: a row has one cell more than there are tasks, and is never unmapped.
+        (!cells.is_null()).then(|| unsafe { &*cells.add((task as usize).min(self.tasks)) })
+    }
+
     /// Counts a message of `kind` to `task`; tasks beyond the world go to the last cell.
     pub fn add(&self, kind: Kind, task: u32, bytes: u64, messages: u64) {
         if let Some(row) = self.row(kind) {

@@ -3,12 +3,13 @@
 //! Ranks are translated when first addressed, because some MPIs take time quadratic in the group's
 //! size to translate all of them.
 
-use crate::comm::world;
+use crate::comm::{task_group, world};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use crate::spill::{self, Region};
 use libc::c_int;
 use rw::store::spill::layout::{self, Head};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +24,8 @@ pub const OUTSIDE: u32 = u32::MAX - 1;
 const IN_SLOT: usize = 3;
 /// Groups up to this size are translated without memory of their own.
 const FEW: usize = 16;
+/// Tasks that need no memory of their own.
+const INLINE: usize = 6;
 /// Groups up to this size are translated at once.
 const TRANSLATE_ALL: usize = 512;
 
@@ -51,7 +54,7 @@ impl Slot {
         self.number.store(communicator.number, Ordering::Relaxed);
         // Those of small communicators are all known: they do not change any more.
         let few = communicator.tasks.len() <= IN_SLOT;
-        for (slot, task) in self.few.iter().zip(&communicator.tasks) {
+        for (slot, task) in self.few.iter().zip(communicator.tasks.iter()) {
             slot.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         let tasks = if few { self.few.as_ptr() } else { communicator.tasks.as_ptr() };
@@ -88,6 +91,36 @@ impl Slot {
     }
 }
 
+/// The task of each rank.
+#[derive(Debug)]
+enum Tasks {
+    /// The number of ranks, and the tasks.
+    Few(usize, [AtomicU32; INLINE]),
+    Many(Box<[AtomicU32]>),
+}
+
+impl Tasks {
+    fn new(size: u32, task: impl Fn(u32) -> AtomicU32) -> Tasks {
+        match size as usize {
+            few @ ..=INLINE => Tasks::Few(few, std::array::from_fn(|rank| task(rank as u32))),
+            _ => Tasks::Many((0..size).map(task).collect()),
+        }
+    }
+}
+
+impl Deref for Tasks {
+    type Target = [AtomicU32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU32] {
+        match self {
+            // The number is not larger than the array.
+            Tasks::Few(size, tasks) => tasks.get(..*size).unwrap_or_default(),
+            Tasks::Many(tasks) => tasks,
+        }
+    }
+}
+
 /// A communicator that traffic was recorded on.
 #[derive(Debug)]
 pub struct Communicator {
@@ -102,7 +135,7 @@ pub struct Communicator {
     /// True for an intercommunicator.
     pub inter: bool,
     /// Task of each rank that can be addressed: the group, or the remote group.
-    tasks: Box<[AtomicU32]>,
+    tasks: Tasks,
     /// Ranks that neighbourhood collectives send to, asked for once.
     neighbours: OnceLock<Vec<c_int>>,
     /// Rank r is task r: no table is needed to tell the tasks.
@@ -148,7 +181,7 @@ impl Communicator {
             rank: rank as u32,
             local_size: local as u32,
             inter: inter != 0,
-            tasks: (0..size as u32).map(task).collect(),
+            tasks: Tasks::new(size as u32, task),
             neighbours: OnceLock::new(),
             identity,
             spilled: OnceLock::new(),
@@ -215,7 +248,6 @@ impl Communicator {
     fn translate<A: Abi>(&self, ranks: &[c_int]) {
         let comm = A::Comm::from_bits(self.effective);
         let mut group = A::Group::from_bits(0);
-        let mut tasks = A::Group::from_bits(0);
         // Small groups need no memory.
         let (mut few, mut many) = ([A::UNDEFINED; FEW], Vec::new());
         let answers = if ranks.len() <= FEW {
@@ -225,7 +257,7 @@ impl Communicator {
             &mut many[..]
         };
         // SAFETY: the communicator is alive: the program is using it in this very call, or it is
-        // being freed and its delete callback runs. Groups are freed again.
+        // being freed and its delete callback runs. Its group is freed again.
         unsafe {
             let mpi = pmpi::<A>();
             let code = if self.inter {
@@ -236,7 +268,7 @@ impl Communicator {
             if code != 0 {
                 return;
             }
-            if mpi.comm_group(world::tasks::<A>(), &raw mut tasks) == 0 {
+            if let Some(tasks) = task_group::get::<A>() {
                 let _ = mpi.group_translate_ranks(
                     group,
                     ranks.len() as c_int,
@@ -244,7 +276,6 @@ impl Communicator {
                     tasks,
                     answers.as_mut_ptr(),
                 );
-                let _ = mpi.group_free(&raw mut tasks);
             }
             let _ = mpi.group_free(&raw mut group);
         }

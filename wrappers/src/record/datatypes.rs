@@ -3,8 +3,8 @@
 //! Predefined types never go away. A derived type gets an attribute whose delete callback removes it, because
 //! its handle may be reused for a type of another size.
 //!
-//! The attribute costs more than MPI takes to tell a size many times. A size is therefore kept only from the
-//! [`BEFORE_KEPT`]th use on: programs that make a type for one message do not pay for the attribute.
+//! The attribute costs more than MPI takes to tell a size several times. A size is therefore kept only after
+//! [`BEFORE_KEPT`] uses: programs that make a type for one message do not pay for the attribute.
 //!
 //! Limits: the uses of some hundred datatypes are counted. The sizes of more that are used by turns are asked for
 //! each time.
@@ -12,7 +12,7 @@
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::registry::{MULTIPLIER, Node, Registry};
+use crate::record::registry::{Node, Registry, SCATTER};
 use crate::record::thread::{self, Size, Thread};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 /// Sizes in bytes.
 pub static SIZES: Registry<Size> = Registry::new();
 /// Uses of a datatype in which its size is asked for, before it is kept.
-const BEFORE_KEPT: u64 = 8;
+const BEFORE_KEPT: u64 = 4;
 /// Handles of datatypes that were used, in the upper 56 bits, and how often. Each has two places, by a hash.
 /// Threads may lose each other's counts: the numbers only tell when it is worth to keep a size.
 static USES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
@@ -30,7 +30,7 @@ const NUMBER: u64 = 0xff;
 
 /// The places of a handle, and the word for no use.
 fn uses(bits: u64) -> ([&'static AtomicU64; 2], u64) {
-    let first = (bits.wrapping_mul(MULTIPLIER) >> 54) as usize;
+    let first = (bits.wrapping_mul(SCATTER) >> 54) as usize;
     ([&USES[first], &USES[first ^ 1]], bits << 8)
 }
 

@@ -25,6 +25,7 @@ pub mod window;
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
+use crate::record::thread::Thread;
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::matrix::Kind;
@@ -44,6 +45,23 @@ pub unsafe fn send<A: Abi>(
     datatype: A::Datatype,
 ) -> Option<A::Comm> {
     let thread = thread::current();
+    let size = || datatypes::known(thread, datatype.bits());
+    // SAFETY: the caller promises what this function asks for.
+    unsafe { known_message::<A>(thread, comm, dest, count, size) }
+}
+
+/// Counts a message to a rank whose task is known, of a datatype whose size `size` gives.
+///
+/// # Safety
+/// Called by the wrapper of a send with the program's own arguments.
+#[inline(always)]
+unsafe fn known_message<A: Abi>(
+    thread: &Thread,
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    size: impl FnOnce() -> Option<u64>,
+) -> Option<A::Comm> {
     let node = communicators::known(thread, comm.bits())?;
     // A negative rank (MPI_PROC_NULL) becomes a large one here.
     if (dest as u32) < node.value.size.load(Ordering::Relaxed) {
@@ -55,16 +73,15 @@ pub unsafe fn send<A: Abi>(
             if task >= communicator::OUTSIDE {
                 return None;
             }
-            let size = datatypes::known(thread, datatype.bits())?;
-            let bytes = (count.max(0) as u64).wrapping_mul(size);
+            let bytes = (count.max(0) as u64).wrapping_mul(size()?);
             (*thread.cells.load(Ordering::Relaxed).add(task as usize)).add(bytes, 1);
         }
     }
     Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
 }
 
-/// Counts the same message where [`send`] does not: the first on a communicator, to a rank, or of a
-/// datatype.
+/// Counts the same message where [`send`] does not: the first on a communicator or to a rank, or one of a
+/// datatype whose size is not kept.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
@@ -74,6 +91,12 @@ pub unsafe fn send_slow<A: Abi>(
     count: i64,
     datatype: A::Datatype,
 ) -> A::Comm {
+    let thread = thread::current();
+    let size = || Some(datatypes::size::<A>(thread, datatype));
+    // SAFETY: the caller promises what this function asks for.
+    if let Some(comm) = unsafe { known_message::<A>(thread, comm, dest, count, size) } {
+        return comm;
+    }
     message::<A>(comm, dest, count, datatype, |task, bytes| {
         counters::mine()?.add(Kind::PointToPoint, task, bytes, 1);
         Some(())

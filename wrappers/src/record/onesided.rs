@@ -15,7 +15,7 @@ use crate::record::window::Window;
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
-use std::ptr::NonNull;
+use rw::store::spill::layout;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
 /// The windows in use, which own their entries.
@@ -57,23 +57,17 @@ fn take(bits: u64) -> *mut Window {
     WINDOWS.remove(bits, out).unwrap_or(std::ptr::null_mut())
 }
 
-/// Address of the window's entry.
-#[inline]
-fn find<A: Abi>(thread: &Thread, win: A::Win) -> Option<NonNull<Window>> {
+/// The window of this handle, if it was used before.
+#[inline(always)]
+fn known(thread: &Thread, bits: u64) -> Option<&'static Node<AtomicPtr<Window>>> {
     // SAFETY: nodes are never given back.
     let last = unsafe { thread.win.load(Ordering::Relaxed).as_ref() };
-    let node = match last {
-        Some(last) if last.is(win.bits()) => last,
-        _ => {
-            let found = match WINDOWS.get(win.bits()) {
-                Some(found) => found,
-                None => add::<A>(win)?,
-            };
-            thread.win.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
-            found
-        }
-    };
-    NonNull::new(node.value.load(Ordering::Relaxed))
+    if last.is_some_and(|last| last.is(bits)) {
+        return last;
+    }
+    let found = WINDOWS.get(bits)?;
+    thread.win.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
+    Some(found)
 }
 
 /// Makes the entry of a window. Of several threads that meet it at the same time one makes the entry, and
@@ -100,40 +94,101 @@ fn add<A: Abi>(win: A::Win) -> Option<&'static Node<AtomicPtr<Window>>> {
     Some(node)
 }
 
-/// Counts bytes that go to the target, and bytes that come back from it.
-#[inline(always)]
-fn count<A: Abi>(win: A::Win, rank: c_int, sent: Option<u64>, fetched: Option<u64>) {
-    guarded(|| {
-        let block = counters::mine()?;
-        let window = find::<A>(thread::current(), win)?;
+/// So many elements of a datatype.
+type Elements<A> = (i64, <A as Abi>::Datatype);
+
+/// A one-sided call: what goes to the target, and what comes back from it.
+pub struct Transfer<A: Abi> {
+    win: A::Win,
+    rank: c_int,
+    sent: Option<Elements<A>>,
+    fetched: Option<Elements<A>>,
+}
+
+impl<A: Abi> Transfer<A> {
+    /// Counts the call if this thread knows the window and the datatypes and has the counters; `None`, with
+    /// nothing counted, otherwise.
+    #[inline(always)]
+    pub fn again(&self) -> Option<()> {
+        let thread = thread::current();
+        // SAFETY: the block of a thread lives as long as the process.
+        let block = unsafe { thread.block.load(Ordering::Relaxed).as_ref() }?;
+        let window = known(thread, self.win.bits())?.value.load(Ordering::Relaxed);
         // SAFETY: an entry of the table. It is dropped only when the window is freed, and the program, which
         // uses the window in the very call that is being recorded, must not free it in another thread
         // meanwhile.
-        let task = unsafe { window.as_ref() }.task(rank)?;
-        if let Some(bytes) = sent {
-            block.add(Kind::OneSided, task, bytes, 1);
-        }
-        if let Some(bytes) = fetched {
-            block.add_fetched(task, bytes, 1);
+        let Some(task) = unsafe { window.as_ref() }?.task(self.rank) else { return Some(()) };
+        let at_hand = |elements: Option<Elements<A>>, row| match elements {
+            None => Some(None),
+            Some((0, _)) => Some(Some((block.cell(row, task)?, 0))),
+            Some((count, datatype)) => {
+                let size = datatypes::known(thread, datatype.bits())?;
+                Some(Some((block.cell(row, task)?, (count as u64).wrapping_mul(size))))
+            }
+        };
+        let sent = at_hand(self.sent, Kind::OneSided as usize)?;
+        let fetched = at_hand(self.fetched, layout::FETCHED)?;
+        for (cell, bytes) in [sent, fetched].into_iter().flatten() {
+            cell.add(bytes, 1);
         }
         Some(())
-    });
+    }
+
+    /// Counts a call that is not at hand.
+    pub fn first(&self) {
+        guarded(|| {
+            let block = counters::mine()?;
+            let thread = thread::current();
+            let node = match known(thread, self.win.bits()) {
+                Some(node) => node,
+                None => add::<A>(self.win)?,
+            };
+            // SAFETY: as in `again`.
+            let window = unsafe { node.value.load(Ordering::Relaxed).as_ref() }?;
+            let task = window.task(self.rank)?;
+            if let Some(elements) = self.sent {
+                block.add(Kind::OneSided, task, bytes::<A>(elements), 1);
+            }
+            if let Some(elements) = self.fetched {
+                block.add_fetched(task, bytes::<A>(elements), 1);
+            }
+            Some(())
+        });
+    }
+
+    /// Counts the call.
+    #[inline(always)]
+    pub fn now(&self) {
+        if self.again().is_none() {
+            self.first();
+        }
+    }
 }
 
-#[inline(always)]
-fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
+/// Bytes of elements. Without elements MPI is not asked for the size of the datatype.
+fn bytes<A: Abi>((count, datatype): Elements<A>) -> u64 {
     if count == 0 {
         return 0;
     }
     (count as u64).wrapping_mul(datatypes::size::<A>(thread::current(), datatype))
 }
 
-pub unsafe fn put<A: Abi>(win: A::Win, rank: c_int, elements: i64, datatype: A::Datatype) {
-    count::<A>(win, rank, Some(bytes::<A>(elements, datatype)), None);
+pub unsafe fn put<A: Abi>(
+    win: A::Win,
+    rank: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> Transfer<A> {
+    Transfer { win, rank, sent: Some((count, datatype)), fetched: None }
 }
 
-pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, elements: i64, datatype: A::Datatype) {
-    count::<A>(win, rank, None, Some(bytes::<A>(elements, datatype)));
+pub unsafe fn get<A: Abi>(
+    win: A::Win,
+    rank: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> Transfer<A> {
+    Transfer { win, rank, sent: None, fetched: Some((count, datatype)) }
 }
 
 /// Data goes to the target and the old value comes back. With MPI_NO_OP nothing goes to the target.
@@ -142,23 +197,31 @@ pub unsafe fn get<A: Abi>(win: A::Win, rank: c_int, elements: i64, datatype: A::
 pub unsafe fn get_accumulate<A: Abi>(
     win: A::Win,
     rank: c_int,
-    elements: i64,
+    count: i64,
     datatype: A::Datatype,
     result_count: i64,
     result_datatype: A::Datatype,
     op: A::Op,
-) {
-    let sent = (op != A::op_no_op()).then(|| bytes::<A>(elements, datatype));
-    count::<A>(win, rank, sent, Some(bytes::<A>(result_count, result_datatype)));
+) -> Transfer<A> {
+    let sent = (op != A::op_no_op()).then_some((count, datatype));
+    Transfer { win, rank, sent, fetched: Some((result_count, result_datatype)) }
 }
 
-pub unsafe fn fetch_and_op<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype, op: A::Op) {
-    let element = bytes::<A>(1, datatype);
-    count::<A>(win, rank, (op != A::op_no_op()).then_some(element), Some(element));
+pub unsafe fn fetch_and_op<A: Abi>(
+    win: A::Win,
+    rank: c_int,
+    datatype: A::Datatype,
+    op: A::Op,
+) -> Transfer<A> {
+    let sent = (op != A::op_no_op()).then_some((1, datatype));
+    Transfer { win, rank, sent, fetched: Some((1, datatype)) }
 }
 
 /// Two elements go to the target (the value, and the one to compare with), and one comes back.
-pub unsafe fn compare_and_swap<A: Abi>(win: A::Win, rank: c_int, datatype: A::Datatype) {
-    let element = bytes::<A>(1, datatype);
-    count::<A>(win, rank, Some(element.wrapping_mul(2)), Some(element));
+pub unsafe fn compare_and_swap<A: Abi>(
+    win: A::Win,
+    rank: c_int,
+    datatype: A::Datatype,
+) -> Transfer<A> {
+    Transfer { win, rank, sent: Some((2, datatype)), fetched: Some((1, datatype)) }
 }

@@ -5,7 +5,7 @@
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::record::registry::Registry;
-use crate::record::{counters, message};
+use crate::record::{counters, message, thread};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::matrix::Kind;
@@ -51,7 +51,8 @@ impl PersistentSends {
     }
 }
 
-/// A request with a plan: one message of so many bytes to a task, or a plan of its own.
+/// A request with a plan: one message of so many bytes to a task, or a plan of its own. The task is the place
+/// of a counter: tasks outside the world have the last one.
 #[derive(Debug, Default)]
 struct Planned {
     task: AtomicU32,
@@ -70,11 +71,11 @@ impl Planned {
 
 static PLANS: Registry<Planned, true> = Registry::new();
 
-/// The key of a request in the table: its number, or its address in steps of 16 bytes.
+/// The key of a request in the table: its number, or its address in steps of about its size. The rest of the
+/// address is above.
 #[inline(always)]
 fn key<A: Abi>(request: A::Request) -> u64 {
-    let bits = request.bits();
-    if A::NARROW { bits } else { bits.rotate_right(4) }
+    request.bits().rotate_right(A::REQUEST_DISTANCE)
 }
 
 /// Plans one message per start.
@@ -105,7 +106,8 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
     guarded(|| {
         let whole = (!plan.is_one_message()).then(|| Box::new(plan));
         let fill = |planned: &Planned| {
-            planned.task.store(first.task, Ordering::Relaxed);
+            let task = (first.task as usize).min(counters::tasks()) as u32;
+            planned.task.store(task, Ordering::Relaxed);
             planned.bytes.store(first.bytes, Ordering::Relaxed);
             planned
                 .plan
@@ -133,14 +135,31 @@ pub fn ready<A: Abi>(request: A::Request, partitions: u64) {
 fn count(request: u64, times: u64, partitioned: bool) {
     let Some(node) = PLANS.find(request) else { return };
     let plan = node.value.plan.load(Ordering::Relaxed).cast_const();
-    let (task, bytes) = (&node.value.task, &node.value.bytes);
-    let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+    let thread = thread::current();
+    if !plan.is_null() || thread.block.load(Ordering::Relaxed).is_null() {
+        count_slow(&node.value, times, partitioned);
+    } else if !partitioned {
+        let (task, bytes) = (&node.value.task, &node.value.bytes);
+        let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+        // SAFETY: a thread with a block has its row of messages; the task is one of its counters.
+        unsafe { (*thread.cells.load(Ordering::Relaxed).add(task as usize)).add(bytes, 1) };
+    }
+}
+
+/// The same for a plan of its own, and in a thread that has no counters yet.
+#[inline(never)]
+fn count_slow(planned: &Planned, times: u64, partitioned: bool) {
+    let plan = planned.plan.load(Ordering::Relaxed).cast_const();
     guarded(|| {
         let block = counters::mine()?;
         // SAFETY: the plan of a request that the program starts right now, and that it must not free
         // meanwhile in another thread.
         match unsafe { plan.as_ref() } {
-            None if !partitioned => block.add(Kind::PointToPoint, task, bytes, 1),
+            None if !partitioned => {
+                let (task, bytes) = (&planned.task, &planned.bytes);
+                let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+                block.add(Kind::PointToPoint, task, bytes, 1);
+            }
             Some(plan) if plan.partitioned == partitioned => {
                 for step in plan.first.iter().chain(&plan.others) {
                     block.add(step.kind, step.task, step.bytes * times, step.messages * times);
@@ -157,5 +176,38 @@ pub fn forget<A: Abi>(request: A::Request) {
     let bits = key::<A>(request);
     if PLANS.find(bits).is_some() {
         drop(PLANS.remove(bits, |planned| Some(planned.empty())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::abi::{IntHandle, Mpich, OpenMpi, PointerHandle};
+
+    /// Steps to find 10000 requests, and lines of the cache that their chains begin in.
+    fn steps(key: impl Fn(u64) -> u64) -> (u32, usize) {
+        let mask = (1 << 15) - 1;
+        let mut lengths = vec![0u32; mask + 1];
+        for k in 0..10_000 {
+            lengths[Registry::<Planned, true>::chain(key(k), mask)] += 1;
+        }
+        let lines = lengths.chunks(8).filter(|line| line.iter().any(|&n| n > 0)).count();
+        (lengths.iter().map(|n| n * (n + 1) / 2).sum(), lines)
+    }
+
+    /// Requests that are made in a row have chains in a row: with a million of them, each chain that is in a line of
+    /// the cache of its own costs three accesses to memory in the life of a request. Open MPI's are 896 bytes
+    /// apart. Other distances make no long chains.
+    #[test]
+    fn requests_made_in_a_row_have_chains_in_a_row() {
+        for distance in [896u64, 256, 512, 640, 1024, 1600] {
+            let address = |k| PointerHandle((0x5578_9dec_d500 + k * distance) as usize);
+            let (steps, lines) = steps(|k| key::<OpenMpi>(address(k)));
+            assert!(steps < 32_000, "{distance}: {steps} steps to find 10000");
+            assert!(distance > 896 || lines < 3500, "{distance}: {lines} lines");
+        }
+        let number = |k| IntHandle((0xac00_0000_u64 + k) as u32 as c_int);
+        let (steps, lines) = steps(|k| key::<Mpich>(number(k)));
+        assert!(steps < 12_000 && lines < 1300, "{steps} steps, {lines} lines");
     }
 }

@@ -10,8 +10,8 @@
 //! never takes another object for it. What [`Registry::get`] misses is looked for again under the lock, by
 //! [`Registry::insert`]. [`Registry::find`] does that by itself, if chains were changed meanwhile.
 //!
-//! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a thread may
-//! be reading them; together they are smaller than the new one.
+//! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a
+//! thread may be reading them; together they are smaller than the new one.
 
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
@@ -22,8 +22,11 @@ const GONE: u64 = u64::MAX;
 const FIRST: usize = 9;
 /// Nodes that are made at a time.
 const AT_ONCE: usize = 32;
-/// Spreads the bits of handles.
-pub const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Spreads the bits of handles. Numbers in a row have places that are one or two apart, so that a line of the cache
+/// has the chains of four of them. Addresses in equal steps are spread as well as by any other such factor.
+pub const MULTIPLIER: u64 = 0x1_D1B5_4A33;
+/// The same for parts of handles: near numbers get places that have nothing to do with each other.
+pub const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// An object, or the place of one. The fast path of a send reads nodes by the offsets of their fields.
 #[derive(Debug)]
@@ -79,9 +82,11 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
 
     /// The chain of a key among `mask + 1`. The fast path of a send has the same for tables that are not `NEAR`.
     #[inline(always)]
-    fn chain(bits: u64, mask: usize) -> usize {
+    pub(crate) fn chain(bits: u64, mask: usize) -> usize {
         let place = if NEAR {
-            ((bits >> 16).wrapping_mul(MULTIPLIER) >> 40).wrapping_add(bits & 0xffff)
+            // Handles are at most 48 bits long. Above are the lowest bits of an address, if it was rotated: they
+            // tell nothing of its place.
+            (((bits << 16) >> 32).wrapping_mul(SCATTER) >> 40).wrapping_add(bits & 0xffff)
         } else {
             bits.wrapping_mul(MULTIPLIER) >> 32
         };
@@ -313,6 +318,33 @@ mod tests {
         }
         // Three rounds of 2000 objects are 2000 nodes.
         assert!(table.changes.lock().free.len() < 2000 + AT_ONCE);
+    }
+
+    /// Chains of 64 communicators or datatypes are in few lines of the cache where handles are numbers, and short
+    /// where they are addresses, whatever the steps.
+    #[test]
+    fn handles_are_spread() {
+        let steps = |first: u64, step: u64, n: u64, mask: usize| {
+            let mut lengths = vec![0u32; mask + 1];
+            for k in 0..n {
+                lengths[Registry::<AtomicU64>::chain(first + k * step, mask)] += 1;
+            }
+            let lines = lengths.chunks(8).filter(|line| line.iter().any(|&n| n > 0)).count();
+            (f64::from(lengths.iter().map(|n| n * (n + 1) / 2).sum::<u32>()) / n as f64, lines)
+        };
+        for first in [0x8400_0000, 0xc400_0000, 0x8c00_0005, 0xcc00_0003] {
+            assert!(steps(first, 1, 64, 511) <= (1.0, 16), "{first:x}");
+            assert!(steps(first, 1, 10_000, 32767) <= (1.01, 2100), "{first:x}");
+        }
+        let powers = (4..24).flat_map(|k| [1 << k, 3 << k, 5 << k]);
+        let all: Vec<u64> = (16..8000).step_by(48).chain(powers).collect();
+        for (n, mask) in [(64, 511), (1000, 2047)] {
+            let found: Vec<f64> =
+                all.iter().map(|&step| steps(0x5578_9dea_0380, step, n, mask).0).collect();
+            let mean = found.iter().sum::<f64>() / found.len() as f64;
+            assert!(mean < 1.3, "{mean}");
+            assert!(found.iter().all(|&steps| steps < 5.5), "{found:?}");
+        }
     }
 
     /// Numbers in a row have chains of their own; addresses in steps of any size do not meet in few chains.

@@ -1,6 +1,6 @@
 //! A window of one-sided calls: which task stands behind each of its ranks.
 
-use crate::comm::world;
+use crate::comm::task_group;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use crate::record::communicator::OUTSIDE;
@@ -17,10 +17,9 @@ impl Window {
     pub fn of<A: Abi>(win: A::Win) -> Option<Window> {
         let mpi = pmpi::<A>();
         let mut group = A::Group::from_bits(0);
-        let mut world_group = A::Group::from_bits(0);
         let mut size = 0;
         let mut tasks: Vec<c_int> = Vec::new();
-        // SAFETY: the program is using the window in this very call; both groups are freed.
+        // SAFETY: the program is using the window in this very call; its group is freed.
         unsafe {
             if mpi.win_get_group(win, &raw mut group) != 0 {
                 return None;
@@ -28,10 +27,9 @@ impl Window {
             let _ = mpi.group_size(group, &raw mut size);
             let ranks: Vec<c_int> = (0..size).collect();
             tasks.resize(ranks.len(), A::UNDEFINED);
-            if mpi.comm_group(world::tasks::<A>(), &raw mut world_group) == 0 {
+            if let Some(all) = task_group::get::<A>() {
                 let (from, to) = (ranks.as_ptr(), tasks.as_mut_ptr());
-                let _ = mpi.group_translate_ranks(group, size, from, world_group, to);
-                let _ = mpi.group_free(&raw mut world_group);
+                let _ = mpi.group_translate_ranks(group, size, from, all, to);
             }
             let _ = mpi.group_free(&raw mut group);
         }

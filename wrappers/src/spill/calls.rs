@@ -3,6 +3,7 @@
 use crate::spill::{self, Region};
 use rw::store::spill::layout::{CALLS, ENTRY, Entry, Head, tag};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies the collective calls that are counted together. They are expanded into messages later, when
@@ -24,11 +25,41 @@ const MOST_KEYS: usize = 4096;
 /// Entries that are added at a time: a region of 1 KiB.
 const AT_ONCE: usize = 15;
 
+/// A hash of few numbers that costs little. The numbers are the program's own: nobody chooses them so that many
+/// meet.
+#[derive(Debug, Default)]
+pub struct QuickHasher(u64);
+type Quick = BuildHasherDefault<QuickHasher>;
+
+impl Hasher for QuickHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
 /// The calls that one thread counted.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// Address of the entry of each key, by communicator.
-    entries: HashMap<u64, HashMap<CollectiveKey, usize>>,
+    entries: HashMap<u64, HashMap<CollectiveKey, usize, Quick>, Quick>,
     /// Number of keys of all communicators.
     keys: usize,
     /// Addresses of entries that are not in use.
@@ -133,6 +164,29 @@ mod tests {
             assert_eq!(calls.get(&key(1, 5).0).unwrap().load(Ordering::Relaxed), 5 * (round + 1));
         }
         assert!(calls.free.len() >= 100 && calls.free.len() < 100 + AT_ONCE);
+    }
+
+    /// Keys that differ in one number only, by steps of any size, have different hashes in all parts that a table
+    /// uses: the lowest bits and the seven highest ones.
+    #[test]
+    fn hashes_of_near_keys_are_spread() {
+        use std::hash::BuildHasher;
+        for step in [1u64, 8, 64, 4096, 1 << 20, 1 << 32] {
+            let mut places = vec![0u32; 4096];
+            let mut tops = vec![0u32; 128];
+            for k in 0..4096 {
+                let hash = Quick::default().hash_one(key(7, k * step).0);
+                places[hash as usize % 4096] += 1;
+                tops[(hash >> 57) as usize] += 1;
+            }
+            let most = |counts: &[u32]| counts.iter().max().copied().unwrap();
+            assert!(
+                most(&places) < 16 && most(&tops) < 80,
+                "{step}: {} {}",
+                most(&places),
+                most(&tops)
+            );
+        }
     }
 
     #[test]

@@ -32,8 +32,8 @@ struct Arena {
     file: Option<SpillFile>,
     next: usize,
     left: usize,
-    /// Regions that were given back: length and address.
-    free: Vec<(usize, usize)>,
+    /// Regions that were given back: a length, and the addresses of those of this length. There are few lengths.
+    free: Vec<(usize, Vec<usize>)>,
 }
 
 impl Arena {
@@ -43,8 +43,8 @@ impl Arena {
 
     /// Zero bytes for a region, at a multiple of the alignment.
     fn take(&mut self, length: usize) -> Option<usize> {
-        if let Some(at) = self.free.iter().position(|&(l, _)| l == length) {
-            let (_, address) = self.free.swap_remove(at);
+        if let Some(address) = self.free.iter_mut().find(|f| f.0 == length).and_then(|f| f.1.pop())
+        {
             // SAFETY: a region of this length, given back by its user. Its head tells its length until
             // it has a new one.
             unsafe { std::ptr::write_bytes((address + HEAD) as *mut u8, 0, length - HEAD) };
@@ -62,6 +62,14 @@ impl Arena {
         self.next += length;
         self.left -= length;
         Some(address)
+    }
+
+    /// Takes back a region of this length.
+    fn give_back(&mut self, length: usize, address: usize) {
+        match self.free.iter_mut().find(|f| f.0 == length) {
+            Some((_, addresses)) => addresses.push(address),
+            None => self.free.push((length, vec![address])),
+        }
     }
 
     fn extent(&mut self, length: usize) -> Option<Extent> {
@@ -134,7 +142,7 @@ pub fn release(region: Region) {
     // SAFETY: the state of a region.
     let state = unsafe { &*(region.address as *const AtomicU32) };
     state.store(layout::GIVEN_BACK, Ordering::Release);
-    ARENA.lock().free.push((region.length, region.address));
+    ARENA.lock().give_back(region.length, region.address);
 }
 
 /// Puts the counters of this process into a file; `asked` is the only directory to try, if given.
