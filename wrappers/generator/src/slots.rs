@@ -82,9 +82,9 @@ pub fn timed_file(calls: &[Call]) -> String {
         text
     });
     format!(
-        "{HEAD}/// What there is to know to time a call: 0 for one that is not timed, else 1 and the number of\n\
-         /// its arguments that lie on the stack, and 128 for one whose entry has no other purpose.\n\
-         static TIMED: &[u8; COUNT] = b\"{bytes}\";\n"
+        "{HEAD}/// How a call is timed: 0 if it is not, else 1 and the number of its arguments that lie on the\n\
+         /// stack, and 128 for one whose entry has no other purpose.\n\
+         pub static TIMED: [u8; COUNT] = *b\"{bytes}\";\n"
     )
 }
 

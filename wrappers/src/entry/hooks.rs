@@ -10,7 +10,7 @@ use crate::time::{SLOTS, Slots};
 /// Registers all these functions.
 pub fn register() {
     LATE_START.set(start::start_late);
-    SLOTS.set(Slots { to_thunks: slots::point_to_thunks, back: slots::point_back });
+    SLOTS.set(Slots { all: slots::changed, one: slots::point_timed });
     ENTRIES.set(Entries {
         set_level: levels::set_level,
         redirect: internal_calls::redirect,

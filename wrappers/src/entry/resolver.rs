@@ -1,7 +1,7 @@
 //! Resolves a slot at the first call through it.
 
 use crate::entry::real_functions::{further, real};
-use crate::entry::{hooks, levels, slots, thunk};
+use crate::entry::{hooks, levels, slots};
 use crate::mpi::library;
 use std::arch::global_asm;
 
@@ -84,7 +84,7 @@ fn target(index: usize) -> Option<*const ()> {
     let next = real(index)?;
     hooks::register();
     let target = levels::place(index, library.family, next);
-    let Some(thunk) = thunk::now(index) else { return Some(target) };
+    let Some(thunk) = slots::thunk_now(index) else { return Some(target) };
     // Another thread may point it back at this moment. It then keeps the thunk until the next window, and the thunk
     // passes calls on.
     slots::exchange(index, target, thunk);

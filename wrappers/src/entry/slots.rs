@@ -13,8 +13,8 @@
 compile_error!("librankweave.so has entry points for x86-64 Linux only so far");
 
 use crate::entry::next::COUNT;
-use crate::entry::{thunk, timed};
-use crate::time;
+use crate::entry::{noting_thunk, thunk, timed};
+use crate::time::{self, Way};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Declares the entry points: for each a slot, a resolver stub, and the exported names that jump through
@@ -96,26 +96,34 @@ pub fn point(index: usize, target: *const ()) {
     SLOTS[index].store(target.cast_mut(), Ordering::Release);
 }
 
-/// Points the slots of timed calls to their thunks.
-pub fn point_to_thunks() {
-    for index in (0..COUNT).filter(|&i| timed::is_timed(i)) {
-        exchange(index, timed::base(index), thunk::of(index));
+const _: () = assert!(COUNT <= time::MOST);
+
+/// The thunk through which calls of entry `index` go just now, if they go through one.
+pub fn thunk_now(index: usize) -> Option<*const ()> {
+    match time::way(index) {
+        _ if !timed::is_timed(index) => None,
+        Way::Direct => None,
+        Way::Timed => Some(thunk::of(index)),
+        Way::Noted => Some(noting_thunk::of(index)),
     }
 }
 
-/// Points them back. May be done by several threads at once.
-pub fn point_back() {
-    for index in (0..COUNT).filter(|&i| timed::is_timed(i)) {
-        exchange(index, thunk::of(index), timed::base(index));
+/// Points the slot of a call to where its calls go just now: to one of its thunks, or past them. May be done by
+/// several threads at once.
+pub fn point_timed(index: usize) {
+    let base = timed::base(index);
+    let target = thunk_now(index).unwrap_or(base);
+    for from in [base, thunk::of(index), noting_thunk::of(index)] {
+        if from != target {
+            exchange(index, from, target);
+        }
     }
 }
 
-/// To be called after slots were pointed elsewhere. That happens at the start of a job, before other threads open
-/// or close time windows, and after its end.
+/// Does so for all. To be called after slots were pointed elsewhere: at the start of a job, before other threads
+/// open or close windows, and after its end.
 pub fn changed() {
-    if time::is_open() {
-        point_to_thunks();
-    }
+    (0..COUNT).filter(|&index| timed::is_timed(index)).for_each(point_timed);
 }
 
 #[cfg(test)]

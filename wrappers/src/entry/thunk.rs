@@ -8,12 +8,13 @@
 //!
 //! A call inside another call belongs to the outer one (MPI_X in C behind a Fortran entry, callbacks
 //! that call MPI). The thread knows the frame of the outer call. An inner call comes soon after the
-//! outer one began. A frame older than [`NESTED`] may have been left by longjmp or by an exception, and
+//! outer one began. A frame older than [`NESTED`](crate::entry::nesting::NESTED) may have been left by longjmp or by an exception, and
 //! is forgotten.
 //!
 //! Limits: the time of a call that is left in such a way is lost, and so is the time of other calls in
 //! the second after it. A call that a callback makes later than that counts twice.
 
+use crate::entry::nesting::{is_nested, is_noted};
 use crate::entry::next::COUNT;
 use crate::entry::timed;
 use crate::record::thread;
@@ -23,9 +24,6 @@ use std::sync::atomic::Ordering;
 
 /// Bytes of one thunk.
 const STRIDE: usize = 16;
-/// How old a call may be, in nanoseconds, for another one to be taken for a part of it.
-const NESTED: u64 = 1_000_000_000;
-
 /// Part of the frame of `rankweave_timed`.
 #[derive(Debug)]
 #[repr(C)]
@@ -143,17 +141,6 @@ pub fn of(index: usize) -> *const () {
     unsafe { (&raw const rankweave_thunks).cast::<u8>().add(STRIDE * index).cast() }
 }
 
-/// The thunk of entry `index`, if calls of it are timed just now.
-pub fn now(index: usize) -> Option<*const ()> {
-    (time::is_open() && timed::is_timed(index)).then(|| of(index))
-}
-
-/// Whether a call at `here` on the stack is part of the one that began at `since` with its frame at
-/// `outer` (0: there was none). The stack grows down.
-fn is_nested(outer: u64, since: u64, here: u64, now: impl Fn() -> u64) -> bool {
-    outer != 0 && here < outer && now().saturating_sub(since) < NESTED
-}
-
 /// Gives the address to which the call goes, and whether it is to be timed.
 extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let index = index as usize;
@@ -163,10 +150,10 @@ extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let (outer, since) = (&thread.timed, &thread.timed_since);
     let (outer, since) = (outer.load(Ordering::Relaxed), since.load(Ordering::Relaxed));
     let inside = thread.inside.load(Ordering::Relaxed) != 0;
-    if inside || is_nested(outer, since, here, time::now) {
+    if inside || is_noted(thread, here) || is_nested(outer, since, here, time::now) {
         return 0;
     }
-    let Some(timed) = time::begin() else { return 0 };
+    let Some(timed) = time::begin(index) else { return 0 };
     call.words = timed::words_on_stack(index);
     call.timed = timed;
     thread.timed.store(here, Ordering::Relaxed);
@@ -180,18 +167,22 @@ extern "C" fn ends(call: &Call) {
     thread::current().timed.store(0, Ordering::Relaxed);
 }
 
+/// What tests of thunks share.
+#[cfg(test)]
+pub mod testing {
+    /// Ten arguments, four of them on the stack, as MPI_Ineighbor_alltoallw has.
+    pub type Ten = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+
+    /// A sum that shows which value arrived as which argument.
+    pub fn sum(arguments: &[u64]) -> u64 {
+        arguments.iter().zip(1..).map(|(x, k)| x * k).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::testing::sum as weighted;
     use super::*;
-
-    #[test]
-    fn calls_inside_calls_belong_to_the_outer_one() {
-        let nested = |outer, since, now| is_nested(outer, since, 5000, || now);
-        assert!(!nested(0, 0, 0), "there is none");
-        assert!(nested(6000, 10, 20));
-        assert!(!nested(4000, 10, 20), "its frame was left");
-        assert!(!nested(6000, 10, 10 + NESTED), "too old");
-    }
 
     /// Nine arguments, three of them on the stack, as MPI_Neighbor_alltoallw has.
     type Nine = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
@@ -212,8 +203,7 @@ mod tests {
     ) -> u64 {
         assert_ne!(i, 0, "on purpose");
         let inner = if i == 9 { 0 } else { thunk()(1, 1, 1, 1, 1, 1, 1, 1, 9) };
-        let all = [a, b, c, d, e, f, g, h];
-        all.iter().zip(1..).map(|(x, k)| x * k).sum::<u64>() + inner
+        weighted(&[a, b, c, d, e, f, g, h]) + inner
     }
 
     fn thunk() -> Nine {
@@ -224,14 +214,14 @@ mod tests {
         unsafe { std::mem::transmute(of(index)) }
     }
 
-    /// The only test that opens a window.
+    /// The only test that times calls.
     #[test]
     fn calls_pass_and_are_counted() {
-        use crate::time::testing::{calls, nanoseconds, open};
+        use crate::time::testing::{calls, in_calls, time_all};
         let eight = 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64;
         let once = |last| thunk()(1, 2, 3, 4, 5, 6, 7, 8, last);
-        assert_eq!((once(9), calls()), (eight, 0), "no window is open");
-        open(true);
+        assert_eq!((once(9), calls()), (eight, 0), "nothing is timed");
+        time_all(true);
         assert_eq!((once(9), calls()), (eight, 1));
         assert_eq!((once(1), calls()), (eight + 36, 2), "the call inside is part of it");
         // Unwinding passes through, and the next call is timed again.
@@ -239,8 +229,8 @@ mod tests {
         let deeper = std::hint::black_box(|| once(9));
         thread::current().timed_since.store(0, Ordering::Relaxed);
         assert_eq!((deeper(), calls()), (eight, 3));
-        open(false);
+        time_all(false);
         assert_eq!((once(9), calls()), (eight, 3));
-        assert!(nanoseconds() > 0);
+        assert!(in_calls() > 0.0);
     }
 }

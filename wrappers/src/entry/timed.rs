@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 include!(concat!(env!("OUT_DIR"), "/timed.rs"));
 
 /// The address that each slot holds while its calls are not timed; null until the slot was resolved.
-static BASE: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
+pub static BASE: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
 
 /// True if calls of an entry point are timed.
 pub fn is_timed(index: usize) -> bool {

@@ -37,9 +37,20 @@ impl Cell {
     }
 }
 
+/// Whether a thread is in a call of a busy entry point (see [`crate::time`]). Written by one thread, read by any.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Presence {
+    /// Where on the stack the innermost such call lies; 0 = the thread is in none.
+    pub frame: AtomicU64,
+    /// How many such calls it made.
+    pub calls: AtomicU64,
+}
+
 /// The counters of one thread at a time.
 #[derive(Debug)]
 pub struct Block {
+    pub presence: Presence,
     tasks: usize,
     /// One row for each kind of traffic, and one for fetched traffic; null until it is needed.
     cells: [AtomicPtr<Cell>; layout::ROWS],
@@ -53,6 +64,7 @@ impl Block {
     /// The counters of one thread in a job of so many tasks; `None` if memory is out.
     pub fn new(tasks: usize) -> Option<Block> {
         let block = Block {
+            presence: Presence::default(),
             tasks,
             cells: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             collectives: Mutex::new(Calls::default()),

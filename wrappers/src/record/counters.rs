@@ -8,19 +8,53 @@ use crate::record::block::Block;
 use crate::record::thread;
 use crate::sys::hook::Hook;
 use crate::sys::thread_key;
-use parking_lot::Mutex;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 /// A block, and whether a thread has it; never dropped.
 #[derive(Debug)]
 struct Owned {
     block: Block,
     in_use: AtomicBool,
+    /// The block that was made before it.
+    next: *const Owned,
 }
 
-static BLOCKS: Mutex<Vec<&'static Owned>> = Mutex::new(Vec::new());
+/// The block that was made last. Blocks are never removed, so that no lock is needed, and a process may be forked
+/// at any moment.
+static LAST: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
+
+/// All blocks.
+fn all() -> impl Iterator<Item = &'static Owned> {
+    // SAFETY: null, or a block that is leaked.
+    let of = |owned: *const Owned| unsafe { owned.as_ref() };
+    std::iter::successors(of(LAST.load(Ordering::Acquire)), move |owned| of(owned.next))
+}
+
+/// A new block, which the calling thread has; `None` if memory is out.
+fn add(tasks: usize) -> Option<&'static Owned> {
+    let block = Block::new(tasks)?;
+    let owned = Box::leak(Box::new(Owned {
+        block,
+        in_use: AtomicBool::new(true),
+        next: LAST.load(Ordering::Acquire),
+    }));
+    let this: *mut Owned = owned;
+    // SAFETY: no other thread knows the block before the exchange.
+    while let Err(last) = LAST.compare_exchange(
+        unsafe { (*this).next }.cast_mut(),
+        this,
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    ) {
+        // SAFETY: as above.
+        unsafe { (*this).next = last };
+    }
+    // SAFETY: leaked above, and never changed again but by its atomics.
+    Some(unsafe { &*this })
+}
+
 static TASKS: AtomicUsize = AtomicUsize::new(0);
 /// Runs when a call is to be recorded and no job has started: the upper layer may start the job then.
 pub static LATE_START: Hook<fn()> = Hook::new();
@@ -54,25 +88,13 @@ pub fn mine() -> Option<&'static Block> {
     if tasks == 0 || thread.inside.load(Ordering::Relaxed) != 0 {
         return None;
     }
-    let mut blocks = BLOCKS.lock();
-    let free = blocks.iter().copied().find(|b| !b.in_use.swap(true, Ordering::AcqRel));
-    let owned = match free {
-        Some(owned) => owned,
-        None => {
-            let owned: &'static Owned = Box::leak(Box::new(Owned {
-                block: Block::new(tasks)?,
-                in_use: AtomicBool::new(true),
-            }));
-            blocks.push(owned);
-            owned
-        }
-    };
+    let free = all().find(|owned| !owned.in_use.swap(true, Ordering::AcqRel));
+    let owned = free.or_else(|| add(tasks))?;
     if !released_at_thread_end(owned) {
         // The block could not be handed back when this thread ends, so this thread is not recorded.
         owned.in_use.store(false, Ordering::Release);
         return None;
     }
-    drop(blocks);
     let block = &owned.block;
     thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
     let cells = block.row(Kind::PointToPoint).unwrap_or_default();
@@ -98,6 +120,7 @@ fn released_at_thread_end(owned: &'static Owned) -> bool {
         let thread = thread::current();
         thread.forget_communicator();
         thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+        owned.block.presence.frame.store(0, Ordering::Relaxed);
         owned.in_use.store(false, Ordering::Release);
     }
     let key = KEY.get_or_init(|| {
@@ -127,10 +150,16 @@ fn released_at_thread_end(owned: &'static Owned) -> bool {
 
 /// Runs `visit` on every block that exists.
 pub fn for_each_block(mut visit: impl FnMut(&'static Block)) {
-    let blocks: Vec<_> = BLOCKS.lock().clone();
-    for owned in blocks {
-        visit(&owned.block);
-    }
+    all().for_each(|owned| visit(&owned.block));
+}
+
+/// How many threads are in a call of a busy entry point just now, and how many such calls were made.
+pub fn presence() -> (u32, u64) {
+    all().fold((0, 0), |(inside, calls), owned| {
+        let presence = &owned.block.presence;
+        let is_inside = presence.frame.load(Ordering::Relaxed) != 0;
+        (inside + u32::from(is_inside), calls + presence.calls.load(Ordering::Relaxed))
+    })
 }
 
 /// This process's row of the matrix: `(task, traffic)` with traffic, ascending; peers outside the

@@ -1,0 +1,183 @@
+//! The budget of each entry point: how many of its calls are timed one by one.
+//!
+//! Every call of an entry point is timed as long as the program calls it seldom. So the time of long waits,
+//! which are seldom, is exact. Calls are allowed in batches. The thread that makes the first call beyond a batch
+//! looks at the clock: if the calls of the batch were spread over enough time, the next batch is allowed.
+//! Otherwise the entry point is *busy*, and the [`watcher`](super::watcher) sees to its calls.
+//! Now and then a busy entry point gets a small batch again ([`retry`]): many programs call a function often
+//! while they set up, and seldom afterwards.
+
+use super::now;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Entry points that can have a budget.
+pub const MOST: usize = 2048;
+/// The calls of the first and of the smallest batch, and the seconds for which the largest one is meant.
+const BATCH: (u64, u64, f64) = (512, 64, 2.0);
+/// The most turns of [`retry`] that an entry point waits for its next batch.
+const LONGEST_WAIT: u32 = 64;
+/// The part of the process's allowance that one entry point may use: most programs call few of them often.
+const PART: f64 = 0.5;
+
+/// What is known of one entry point.
+struct Entry {
+    calls: AtomicU64,
+    /// How many calls may be timed so far.
+    allowed: AtomicU64,
+    /// When the present batch began, in nanoseconds; 0 for the first one.
+    since: AtomicU64,
+    is_busy: AtomicBool,
+    /// It is in the list of those that are or were busy.
+    is_listed: AtomicBool,
+    /// How many turns of [`retry`] it waits after the present batch, and how many of them are left.
+    wait: AtomicU32,
+    left: AtomicU32,
+}
+
+static ENTRIES: [Entry; MOST] = [const {
+    Entry {
+        calls: AtomicU64::new(0),
+        allowed: AtomicU64::new(BATCH.0),
+        since: AtomicU64::new(0),
+        is_busy: AtomicBool::new(false),
+        is_listed: AtomicBool::new(false),
+        wait: AtomicU32::new(1),
+        left: AtomicU32::new(0),
+    }
+}; MOST];
+
+/// Those that are or were busy, in the order in which they became busy, and how many they are.
+static LIST: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+static LISTED: AtomicU32 = AtomicU32::new(0);
+
+/// When the measurement began, and the calls per second that one entry point may have timed (bits of an `f64`).
+static START: AtomicU64 = AtomicU64::new(0);
+static ALLOWANCE: AtomicU64 = AtomicU64::new(0);
+
+/// Begins, with `allowance` calls per second for the process.
+pub fn start(time: u64, allowance: f64) {
+    START.store(time, Ordering::Relaxed);
+    ALLOWANCE.store((PART * allowance).to_bits(), Ordering::Release);
+}
+
+/// Whether an entry point is called so often that not every call is timed.
+pub fn is_busy(index: usize) -> bool {
+    ENTRIES.get(index).is_none_or(|entry| entry.is_busy.load(Ordering::Acquire))
+}
+
+/// Visits the busy entry points.
+pub fn for_each_busy(visit: impl Fn(usize)) {
+    let count = LISTED.load(Ordering::Acquire) as usize;
+    let listed = LIST.iter().take(count).map(|index| index.load(Ordering::Acquire) as usize);
+    listed.filter(|&index| is_busy(index)).for_each(visit);
+}
+
+/// Gives a small batch to the busy entry points whose turn it is. `visit` gets each of them.
+pub fn retry(visit: impl Fn(usize)) {
+    let time = now();
+    for_each_busy(|index| {
+        let entry = &ENTRIES[index];
+        let left = entry.left.load(Ordering::Relaxed);
+        if left > 1 {
+            entry.left.store(left - 1, Ordering::Relaxed);
+            return;
+        }
+        entry.allowed.store(entry.calls.load(Ordering::Relaxed) + BATCH.1, Ordering::Relaxed);
+        entry.since.store(time, Ordering::Relaxed);
+        entry.is_busy.store(false, Ordering::Release);
+        visit(index);
+    });
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is timed.
+    Timed,
+    /// Its entry point is busy.
+    Busy,
+    /// Its entry point has become busy with this call.
+    BusyNow,
+}
+
+/// A call of an entry point begins.
+pub fn call(index: usize) -> Verdict {
+    let Some(entry) = ENTRIES.get(index) else { return Verdict::Busy };
+    if entry.is_busy.load(Ordering::Relaxed) {
+        return Verdict::Busy;
+    }
+    let number = entry.calls.fetch_add(1, Ordering::Relaxed);
+    if number < entry.allowed.load(Ordering::Relaxed) {
+        return Verdict::Timed;
+    }
+    let verdict = next_batch(entry, number);
+    if verdict == Verdict::BusyNow && !entry.is_listed.swap(true, Ordering::AcqRel) {
+        let place = LISTED.fetch_add(1, Ordering::AcqRel) as usize;
+        LIST[place % MOST].store(index as u32, Ordering::Release);
+    }
+    verdict
+}
+
+/// The next batch, or the end of timing every call. Only the thread with the first call beyond the batch
+/// decides; calls that others make meanwhile are timed.
+#[cold]
+fn next_batch(entry: &Entry, number: u64) -> Verdict {
+    let allowed = entry.allowed.load(Ordering::Acquire);
+    if number != allowed {
+        return Verdict::Timed;
+    }
+    let time = now();
+    let since = match entry.since.swap(time, Ordering::Relaxed) {
+        0 => START.load(Ordering::Relaxed),
+        since => since,
+    };
+    let took = time.saturating_sub(since) as f64 / 1e9;
+    let next = (f64::from_bits(ALLOWANCE.load(Ordering::Acquire)) * took.min(BATCH.2)) as u64;
+    if next >= BATCH.1 {
+        entry.wait.store(1, Ordering::Relaxed);
+        entry.allowed.store(allowed + next, Ordering::Release);
+        return Verdict::Timed;
+    }
+    let wait = entry.wait.load(Ordering::Relaxed);
+    entry.left.store(wait, Ordering::Relaxed);
+    entry.wait.store((2 * wait).min(LONGEST_WAIT), Ordering::Relaxed);
+    entry.is_busy.store(true, Ordering::Release);
+    Verdict::BusyNow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retried() -> bool {
+        let count = AtomicU32::new(0);
+        retry(|_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        count.into_inner() == 1
+    }
+
+    #[test]
+    fn seldom_calls_stay_timed_and_bursts_do_not() {
+        // Four thousand million calls per second are allowed, so these are seldom.
+        start(now(), 8e9);
+        assert!((0..100_000).all(|_| call(1) == Verdict::Timed) && !is_busy(1));
+        start(now(), 4.0);
+        let timed = (0..100_000).filter(|_| call(2) == Verdict::Timed).count();
+        assert!((512..600).contains(&timed) && is_busy(2), "{timed}");
+        assert_eq!((call(2), is_busy(3)), (Verdict::Busy, false));
+        assert_eq!((call(MOST), is_busy(MOST)), (Verdict::Busy, true));
+        let busy = AtomicU32::new(0);
+        for_each_busy(|index| {
+            busy.fetch_add(index as u32, Ordering::Relaxed);
+        });
+        assert_eq!(busy.into_inner(), 2);
+        // It waits one turn, then two, and gets a small batch each time.
+        for turns in [1, 2, 4] {
+            assert!((1..turns).all(|_| !retried()));
+            assert!(retried());
+            let timed = (0..100_000).filter(|_| call(2) == Verdict::Timed).count();
+            assert!((64..100).contains(&timed) && is_busy(2), "{timed}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The time in MPI of one process with its standard error, and the figures of a job.
+
+use rw::store::InMpi;
+use serde::{Deserialize, Serialize};
+
+/// What one process measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TimeInMpi {
+    /// Seconds in MPI, and their standard error.
+    seconds: f64,
+    error: f64,
+    /// Seconds that were measured.
+    elapsed: f64,
+    /// Calls that were timed.
+    calls: u64,
+}
+
+impl TimeInMpi {
+    /// The largest standard error of a process, as a part of its time, with which it has a figure.
+    const LARGEST_ERROR: f64 = 0.1;
+
+    /// All calls were timed.
+    pub fn certain(seconds: f64, elapsed: f64, calls: u64) -> TimeInMpi {
+        TimeInMpi { seconds: seconds.min(elapsed), error: 0.0, elapsed, calls }
+    }
+
+    /// The time is an estimate with this standard error.
+    pub fn estimated(seconds: f64, error: f64, elapsed: f64, calls: u64) -> TimeInMpi {
+        TimeInMpi { error, ..TimeInMpi::certain(seconds, elapsed, calls) }
+    }
+
+    /// Whether the figure enters the result of the job.
+    fn is_good(&self) -> bool {
+        let sound =
+            [self.seconds, self.error, self.elapsed].iter().all(|s| s.is_finite() && *s >= 0.0);
+        sound && self.error <= Self::LARGEST_ERROR * self.elapsed
+    }
+}
+
+/// What the processes of a job measured.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    processes: usize,
+    good: usize,
+    sum: f64,
+    variance: f64,
+    elapsed: f64,
+    most: f64,
+    calls: u64,
+}
+
+impl Gathered {
+    /// The largest standard error of the mean over the processes, as a part of their time, with which it is
+    /// shown.
+    const LARGEST_ERROR: f64 = 0.03;
+
+    /// Adds a process; `None` if it has no figure.
+    pub fn add(&mut self, measured: Option<TimeInMpi>) {
+        self.processes += 1;
+        if let Some(measured) = measured.filter(TimeInMpi::is_good) {
+            self.good += 1;
+            self.sum += measured.seconds;
+            self.variance += measured.error * measured.error;
+            self.elapsed += measured.elapsed;
+            self.most = self.most.max(measured.seconds);
+            self.calls = self.calls.saturating_add(measured.calls);
+        }
+    }
+
+    /// Mean and maximum. `None` if more than one process in ten has no good figure, or if the mean is not known
+    /// well enough.
+    pub fn result(&self) -> Option<InMpi> {
+        let enough = self.good > 0 && 10 * self.good >= 9 * self.processes;
+        let error = self.variance.sqrt();
+        (enough && error <= Self::LARGEST_ERROR * self.elapsed).then(|| InMpi {
+            mean_seconds: self.sum / self.good as f64,
+            max_seconds: self.most,
+            calls: self.calls,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_needs_figures_of_nearly_all_processes() {
+        let good = TimeInMpi::estimated(2.0, 0.2, 10.0, 100);
+        let poor = TimeInMpi { error: 1.2, ..good };
+        let of = |list: &[Option<TimeInMpi>]| {
+            let mut gathered = Gathered::default();
+            list.iter().for_each(|&m| gathered.add(m));
+            gathered.result()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[Some(good), None]), None);
+        assert_eq!(of(&[Some(good), Some(poor)]), None);
+        let longer = TimeInMpi { seconds: 4.0, ..good };
+        let both = InMpi { mean_seconds: 3.0, max_seconds: 4.0, calls: 200 };
+        assert_eq!(of(&[Some(good), Some(longer)]), Some(both));
+        assert_eq!(of(&[Some(TimeInMpi { seconds: f64::NAN, ..good })]), None);
+        let mut many = vec![Some(good); 19];
+        many.push(None);
+        assert_eq!(of(&many).map(|m| m.mean_seconds), Some(2.0));
+    }
+
+    #[test]
+    fn the_mean_of_many_processes_is_known_better_than_the_time_of_one() {
+        let rough = TimeInMpi::estimated(2.0, 0.8, 10.0, 100);
+        let mut gathered = Gathered::default();
+        gathered.add(Some(rough));
+        assert_eq!(gathered.result(), None, "8 % of the time");
+        (1..16).for_each(|_| gathered.add(Some(rough)));
+        assert!(gathered.result().is_some(), "2 %");
+    }
+
+    #[test]
+    fn a_figure_is_no_longer_than_the_time() {
+        assert_eq!(TimeInMpi::certain(12.0, 10.0, 5).seconds, 10.0);
+    }
+}
