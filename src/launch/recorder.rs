@@ -359,7 +359,9 @@ impl LaunchRecorder {
         if let Some(in_mpi) = &launch.in_mpi {
             let percent = in_mpi.percent_of(launch.wall_seconds).unwrap_or(0.0);
             let mean = seconds(in_mpi.mean_seconds);
-            text.push_str(&format!(", {mean} of it in MPI ({})", whole_percent(percent)));
+            let error = 100.0 * in_mpi.error_seconds / launch.wall_seconds.max(1e-9);
+            let error = if error < 0.5 { String::new() } else { format!(" ± {error:.0}") };
+            text.push_str(&format!(", {mean} of it in MPI ({}{error})", whole_percent(percent)));
         }
         if let Some(baseline) = record.baseline.as_ref().filter(|_| launch.is_reordered()) {
             text.push_str(&format!(

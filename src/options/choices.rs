@@ -129,7 +129,7 @@ impl Spill {
 /// Whether the time in MPI calls is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Times {
-    /// In random windows, or always where calls are few.
+    /// Every call of functions that are called seldom; the others are looked at now and then.
     #[default]
     Sampled,
     /// Every call.

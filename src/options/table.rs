@@ -220,11 +220,11 @@ pub static TABLE: &[Opt] = &[
         default: "sampled",
         choices: &Times::NAMES,
         help: "Whether the time in MPI calls is measured: sampled, all or off",
-        long: "sampled measures the calls in random windows of time, and estimates the total from them. A \
-               thread of the library opens and closes the windows. For programs that seldom call MPI the \
-               window is always open, so that all calls are measured. all measures every call that \
-               moves data or waits, and reads the clock twice for each. off measures nothing and \
-               starts no thread.",
+        long: "sampled times every call of a function that the program calls seldom. A thread of the library \
+               looks at random moments which threads are in a call of one of the other functions, and \
+               the time in these is estimated from what it saw. In programs that seldom call MPI there \
+               is no such thread. all times every call that moves data or waits, and reads the clock \
+               twice for each. off measures nothing and starts no thread.",
         apply: |s, v| Times::parse(v).map(|t| s.times = t),
     },
     Opt {

@@ -24,12 +24,24 @@ pub struct InMpi {
     pub max_seconds: f64,
     /// Calls that were timed in all processes together: what the figures rest on.
     pub calls: u64,
+    /// Standard error of the mean, in seconds; 0 if every call was timed. Not stored.
+    #[serde(skip)]
+    pub error_seconds: f64,
 }
 
 impl InMpi {
-    /// Part of a time in percent; `None` of no time.
+    /// Part of a time in percent, at most 100; `None` of no time.
     pub fn percent_of(&self, seconds: f64) -> Option<f64> {
-        (seconds > 0.0).then(|| 100.0 * self.mean_seconds / seconds)
+        (seconds > 0.0).then(|| (100.0 * self.mean_seconds / seconds).min(100.0))
+    }
+
+    /// The same figures, none of them longer than the job was.
+    pub fn within(self, seconds: f64) -> InMpi {
+        InMpi {
+            mean_seconds: self.mean_seconds.min(seconds),
+            max_seconds: self.max_seconds.min(seconds),
+            ..self
+        }
     }
 
     /// Itself, if it is a time that can be worked with.

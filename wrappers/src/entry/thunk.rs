@@ -35,7 +35,7 @@ struct Call {
     timed: time::Call,
 }
 
-const _: () = assert!(size_of::<Call>() == 32);
+const _: () = assert!(size_of::<Call>() == 24);
 
 unsafe extern "C" {
     static rankweave_thunks: [u8; 0];
@@ -163,7 +163,7 @@ extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
 
 /// The timed call has returned.
 extern "C" fn ends(call: &Call) {
-    time::end(&call.timed);
+    call.timed.end();
     thread::current().timed.store(0, Ordering::Relaxed);
 }
 

@@ -232,7 +232,7 @@ fn store<A: Abi>(
                 placement: found.or_else(|| job.places.take()),
                 collected,
                 wall,
-                in_mpi: in_mpi.result(),
+                in_mpi: in_mpi.result().map(|in_mpi| in_mpi.within(wall.as_secs_f64())),
                 constructed,
                 now: rank_zero::now(),
             };

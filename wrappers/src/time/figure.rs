@@ -76,6 +76,7 @@ impl Gathered {
             mean_seconds: self.sum / self.good as f64,
             max_seconds: self.most,
             calls: self.calls,
+            error_seconds: error / self.good as f64,
         })
     }
 }
@@ -97,8 +98,9 @@ mod tests {
         assert_eq!(of(&[Some(good), None]), None);
         assert_eq!(of(&[Some(good), Some(poor)]), None);
         let longer = TimeInMpi { seconds: 4.0, ..good };
-        let both = InMpi { mean_seconds: 3.0, max_seconds: 4.0, calls: 200 };
-        assert_eq!(of(&[Some(good), Some(longer)]), Some(both));
+        let both = of(&[Some(good), Some(longer)]).unwrap();
+        assert_eq!((both.mean_seconds, both.max_seconds, both.calls), (3.0, 4.0, 200));
+        assert!((both.error_seconds - 0.2 / 2f64.sqrt()).abs() < 1e-12);
         assert_eq!(of(&[Some(TimeInMpi { seconds: f64::NAN, ..good })]), None);
         let mut many = vec![Some(good); 19];
         many.push(None);

@@ -3,10 +3,9 @@
 //! With the setting `all`, every such call is timed from the start of the job to its end. With `sampled`, every
 //! call of an entry point that is called seldom is timed ([`entries`]). In calls of a busy entry point the thread
 //! only notes that it is in one, which takes two nanoseconds. A thread of the library looks at random
-//! moments how many threads are in such calls ([`watcher`], [`sampler`]). A program that calls too often even for
-//! that has its calls timed in windows, and between them a busy entry point is one jump. The times of all
-//! threads are added up ([`sums`]). The sum is never more than the time of the process. It has a standard error,
-//! and there is no figure if that is large ([`figure`]).
+//! moments how many threads are in such calls ([`watcher`], [`sampler`]). The times of all threads are added up
+//! ([`sums`]). The sum is never more than the time of the process. It has a standard error, and there is no
+//! figure if that is large ([`figure`]).
 //!
 //! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
 //! without a lock, so that a process may be forked at any moment; the child has no such thread.
@@ -26,15 +25,15 @@ use entries::Verdict;
 pub use figure::{Gathered, TimeInMpi};
 use rw::options::Times;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-pub use sums::{Call, end};
+pub use sums::Call;
 
 /// Every call is timed, from the start to the end.
 static ALWAYS: AtomicBool = AtomicBool::new(false);
 /// When timing all calls began.
 static STARTED: AtomicU64 = AtomicU64::new(0);
-/// Calls of entry points that are called seldom are timed, and those of others are noted or timed in windows.
+/// Calls of entry points that are called seldom are timed, and those of others are noted.
 static SAMPLED: AtomicBool = AtomicBool::new(false);
-/// Calls of busy entry points are noted, not timed in windows.
+/// Calls of busy entry points are noted just now.
 static NOTED: AtomicBool = AtomicBool::new(true);
 
 /// Functions that switch the timing of entry points on and off, by what [`way`] says. May be called by
@@ -97,7 +96,6 @@ pub fn way(index: usize) -> Way {
     match (entries::is_busy(index), NOTED.load(Ordering::Acquire)) {
         (false, _) => Way::Timed,
         (true, true) => Way::Noted,
-        (true, false) if sums::takes_calls() => Way::Timed,
         (true, false) => Way::Direct,
     }
 }
@@ -105,17 +103,17 @@ pub fn way(index: usize) -> Way {
 /// A call of an entry point begins, if it is to be timed.
 pub fn begin(index: usize) -> Option<Call> {
     if ALWAYS.load(Ordering::Relaxed) {
-        return Some(Call::certain());
+        return Some(Call::begin());
     }
     if !SAMPLED.load(Ordering::Relaxed) {
         return None;
     }
     match entries::call(index) {
-        Verdict::Timed => return Some(Call::certain()),
+        Verdict::Timed => return Some(Call::begin()),
         Verdict::Busy => {}
         Verdict::BusyNow => watcher::busy(index),
     }
-    sums::begin_in_window()
+    None
 }
 
 /// Begins to measure. With `sampled`, a process that was measured before is not measured again.
@@ -123,6 +121,7 @@ pub fn start(times: Times) {
     match times {
         Times::Off => {}
         Times::All => {
+            sums::measure_clock();
             STARTED.store(now(), Ordering::Relaxed);
             ALWAYS.store(true, Ordering::Release);
             point_all();
@@ -136,7 +135,7 @@ pub fn stop() -> Option<TimeInMpi> {
     if ALWAYS.swap(false, Ordering::AcqRel) {
         point_all();
         let elapsed = seconds(STARTED.load(Ordering::Relaxed), now());
-        return Some(TimeInMpi::certain(sums::certain(), elapsed, sums::calls()));
+        return Some(TimeInMpi::certain(sums::in_calls(), elapsed, sums::calls()));
     }
     watcher::stop()
 }
@@ -158,6 +157,6 @@ pub mod testing {
 
     /// Seconds in them.
     pub fn in_calls() -> f64 {
-        sums::certain()
+        sums::in_calls()
     }
 }
