@@ -440,7 +440,8 @@ mod tests {
     fn identity_and_history_are_kept() {
         let mut record = sample("a", 5);
         record.identity = "a-0badcafe".into();
-        let in_mpi = Some(InMpi { mean_seconds: 1.5, max_seconds: 2.0, calls: 99 });
+        let in_mpi =
+            Some(InMpi { mean_seconds: 1.5, max_seconds: 2.0, calls: 99, error_seconds: 0.0 });
         record.launch.in_mpi = in_mpi;
         record.baseline = Some(Launch { in_mpi, ..Launch::default() });
         record.history = vec![Past { id: 7, wall_seconds: 2.5, in_mpi, ..Past::default() }];

@@ -18,7 +18,7 @@ struct Owned {
     block: Block,
     in_use: AtomicBool,
     /// The block that was made before it.
-    next: *const Owned,
+    next: AtomicPtr<Owned>,
 }
 
 /// The block that was made last. Blocks are never removed, so that no lock is needed, and a process may be forked
@@ -29,30 +29,27 @@ static LAST: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
 fn all() -> impl Iterator<Item = &'static Owned> {
     // SAFETY: null, or a block that is leaked.
     let of = |owned: *const Owned| unsafe { owned.as_ref() };
-    std::iter::successors(of(LAST.load(Ordering::Acquire)), move |owned| of(owned.next))
+    std::iter::successors(of(LAST.load(Ordering::Acquire)), move |owned| {
+        of(owned.next.load(Ordering::Acquire))
+    })
 }
 
 /// A new block, which the calling thread has; `None` if memory is out.
 fn add(tasks: usize) -> Option<&'static Owned> {
-    let block = Block::new(tasks)?;
-    let owned = Box::leak(Box::new(Owned {
-        block,
+    let owned: &'static Owned = Box::leak(Box::new(Owned {
+        block: Block::new(tasks)?,
         in_use: AtomicBool::new(true),
-        next: LAST.load(Ordering::Acquire),
+        next: AtomicPtr::new(std::ptr::null_mut()),
     }));
-    let this: *mut Owned = owned;
-    // SAFETY: no other thread knows the block before the exchange.
-    while let Err(last) = LAST.compare_exchange(
-        unsafe { (*this).next }.cast_mut(),
-        this,
-        Ordering::AcqRel,
-        Ordering::Acquire,
-    ) {
-        // SAFETY: as above.
-        unsafe { (*this).next = last };
+    let this = std::ptr::from_ref(owned).cast_mut();
+    let mut last = LAST.load(Ordering::Acquire);
+    loop {
+        owned.next.store(last, Ordering::Release);
+        match LAST.compare_exchange(last, this, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Some(owned),
+            Err(now) => last = now,
+        }
     }
-    // SAFETY: leaked above, and never changed again but by its atomics.
-    Some(unsafe { &*this })
 }
 
 static TASKS: AtomicUsize = AtomicUsize::new(0);
