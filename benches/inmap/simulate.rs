@@ -1,4 +1,4 @@
-//! What the search for an order of a large job costs the process that does it, without MPI.
+//! What the search for a rank order of a large job costs the process that does it, without MPI.
 //!
 //! `cargo bench --bench inmap [-- --tasks AxBxC --pattern NAME --topology T --node SLOTS --quick]`
 //!

@@ -57,7 +57,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'Wi
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that the search for a rank order may take' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for an order when the job starts' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for a rank order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''
@@ -255,7 +255,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that the search for a rank order may take' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for an order when the job starts' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for a rank order when the job starts' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l collectives -d 'How collective calls become traffic between pairs: logical or model' -r -f -a "logical\t''
 model\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l times -d 'Whether the time in MPI calls is measured: sampled, all or off' -r -f -a "sampled\t''

@@ -45,10 +45,10 @@ impl Mistake {
     pub fn words(self) -> &'static str {
         match self {
             Mistake::NewNumbers => {
-                "sent to the ranks of their new neighbours, but on the old communicator"
+                "sent on the old communicator to the ranks that their neighbours have in the new one"
             }
             Mistake::OldRank => {
-                "sent to the neighbours of their old rank, but by the ranks of the new communicator"
+                "sent on the new communicator to the neighbours of their rank in the old one"
             }
         }
     }
@@ -281,9 +281,7 @@ impl Tallies {
         self.0.values().find_map(|(what, tally)| {
             let Mixed { mistake, signs, able } = tally.verdict()?;
             let words = mistake.words();
-            Some(format!(
-                "after {what} gave new ranks, {signs} of the {able} processes that could show it {words}"
-            ))
+            Some(format!("after {what} gave new ranks, {signs} of {able} processes {words}"))
         })
     }
 }

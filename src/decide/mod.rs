@@ -128,7 +128,11 @@ pub fn judge(
     let sound = process_of_task.len() == tasks && is_permutation(&process_of_task);
     let stays = |&t: &u32| process_of_task.get(t as usize) == Some(&t);
     if !sound || !options.fixed.iter().all(stays) {
-        return Err(Error::new(ErrorKind::Infeasible, "the order that was found is not valid"));
+        return Err(Error::new(
+            ErrorKind::Infeasible,
+            "the rank order that was found is no \
+                                                      permutation, or moves a fixed task",
+        ));
     }
     let before = metrics::hop_bytes(graph, topology, slot_of_process);
     if before == 0 {
@@ -150,7 +154,10 @@ fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<(
     if slot_of_process.len() != tasks {
         return Err(Error::new(
             ErrorKind::Infeasible,
-            format!("the matrix has {tasks} tasks, the job {} processes", slot_of_process.len()),
+            format!(
+                "the matrix has {tasks} tasks, but the job has {} processes",
+                slot_of_process.len()
+            ),
         )
         .advise("a matrix that was recorded with this number of ranks"));
     }
@@ -158,7 +165,7 @@ fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<(
         None => Ok(()),
         Some(task) => Err(Error::new(
             ErrorKind::Infeasible,
-            format!("fixed task {task} does not exist: there are {tasks}"),
+            format!("fixed task {task} does not exist: there are {tasks} tasks, numbered from 0"),
         )),
     }
 }

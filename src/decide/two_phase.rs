@@ -307,7 +307,7 @@ fn stay_where_possible(tasks: Vec<u32>, processes: &[u32]) -> Vec<u32> {
 }
 
 fn misfit() -> Error {
-    Error::new(ErrorKind::Infeasible, "the parts of the mapping do not fit together")
+    Error::new(ErrorKind::Infeasible, "the answers of the searchers do not fit together")
 }
 
 #[cfg(test)]

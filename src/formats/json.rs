@@ -78,8 +78,9 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
             .collect();
         layers[kind as usize] = SparseMatrix::from_entries(file.tasks, &entries);
     }
-    CommMatrix::from_layers(layers)
-        .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
+    CommMatrix::from_layers(layers).ok_or_else(|| {
+        source.error("the kinds of traffic have different numbers of tasks", EXPECTED)
+    })
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {

@@ -111,7 +111,7 @@ fn sparse<'a>(
         let (i, j, bytes) = match (pattern, fields.as_slice()) {
             (false, [i, j, v]) => (i, j, line.weight(v, ENTRY)?),
             (true, [i, j]) => (i, j, 1),
-            _ => return Err(line.error("an entry does not have its numbers", ENTRY)),
+            _ => return Err(line.error("an entry has too few or too many numbers", ENTRY)),
         };
         let index = |field: &str| -> Result<u32> {
             let k: usize = line.number(field, "an index", ENTRY)?;
@@ -126,7 +126,10 @@ fn sparse<'a>(
     let seen = entries.len() as u64;
     match seen == count {
         true => Ok(entries),
-        false => Err(source.error(format!("{seen} entries where the size says {count}"), SIZE)),
+        false => {
+            Err(source
+                .error(format!("the file has {seen} entries, but its size says {count}"), SIZE))
+        }
     }
 }
 
@@ -144,7 +147,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let (rows, columns, count) = match (header.dense, sizes.as_slice()) {
         (false, [r, c, n]) => (*r, *c, line.number::<u64>(n, "the number of entries", SIZE)?),
         (true, [r, c]) => (*r, *c, 0),
-        _ => return Err(line.error("the size does not have its numbers", SIZE)),
+        _ => return Err(line.error("the size has too few or too many numbers", SIZE)),
     };
     let tasks: usize = line.number(rows, "the number of rows", SIZE)?;
     if tasks != line.number::<usize>(columns, "the number of columns", SIZE)? {

@@ -56,8 +56,9 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     layers[Kind::PointToPoint as usize] = SparseMatrix::from_entries(tasks, &external);
     layers[Kind::Collective as usize] = SparseMatrix::from_entries(tasks, &collective);
     layers[Kind::OneSided as usize] = SparseMatrix::from_entries(tasks, &onesided);
-    CommMatrix::from_layers(layers)
-        .ok_or_else(|| source.error("the kinds differ in size", EXPECTED))
+    CommMatrix::from_layers(layers).ok_or_else(|| {
+        source.error("the kinds of traffic have different numbers of tasks", EXPECTED)
+    })
 }
 
 /// Letter (index into E I S R C), sender, receiver, traffic; `None` for lines about other things.
@@ -67,7 +68,12 @@ fn pair(line: &Line<'_>) -> Result<Option<(usize, u32, u32, Traffic)>> {
         Some("D" | "O2A" | "A2O" | "A2A") => return Ok(None),
         Some(word) => match ["E", "I", "S", "R", "C"].iter().position(|l| *l == word) {
             Some(letter) => letter,
-            None => return Err(line.error(format!("odd line '{}'", short(line.text)), EXPECTED)),
+            None => {
+                return Err(line.error(
+                    format!("'{}' is not a line of a profile", short(line.text)),
+                    EXPECTED,
+                ));
+            }
         },
         None => return Ok(None),
     };

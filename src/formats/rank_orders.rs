@@ -87,9 +87,15 @@ fn hosts<'a>(export: &'a Export<'_>) -> Result<Vec<&'a str>> {
             let name = names.get(node).map_or("", String::as_str);
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || !name.chars().all(plain) {
-                return Err(Error::new(ErrorKind::Infeasible, format!("odd host name '{name}'"))
-                    .at(&export.record.key)
-                    .advise("recording on the machine itself"));
+                return Err(Error::new(
+                    ErrorKind::Infeasible,
+                    format!(
+                        "the host name '{name}' cannot \
+                                                                      be written to such a file"
+                    ),
+                )
+                .at(&export.record.key)
+                .advise("recording on the machine itself"));
             }
             Ok(name)
         })

@@ -120,7 +120,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         return Err(line.error(format!("'{}' after the last vertex", short(word)), HEADER));
     }
     if ends.len() as u64 != arcs {
-        let what = format!("{} arcs where the header says {arcs}", ends.len());
+        let what = format!("the file has {} arcs, but its header says {arcs}", ends.len());
         return Err(source.error(what, HEADER));
     }
     let mut entries = Vec::with_capacity(ends.len());
@@ -130,7 +130,13 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
             false => end.checked_sub(base).filter(|&j| j < tasks as u64).map(|j| j as u32),
         };
         let Some(j) = j.filter(|&j| j != i) else {
-            return Err(line.error(format!("an arc to {end}"), "another vertex of the graph"));
+            return Err(line.error(
+                format!(
+                    "an arc ends at {end}, which is not another vertex of the \
+                                           graph"
+                ),
+                VERTEX,
+            ));
         };
         entries.push((i, j, weight));
     }

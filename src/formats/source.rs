@@ -82,13 +82,20 @@ impl<'a> Source<'a> {
             if rows == 0 {
                 tasks = columns;
             } else if columns != tasks {
-                let what = format!("{columns} numbers where the first line has {tasks}");
+                let what =
+                    format!("the line has {columns} numbers, but the first line has {tasks}");
                 return Err(line.error(what, expected));
             }
             rows += 1;
         }
         if rows != tasks {
-            return Err(self.error(format!("{rows} lines of {tasks} numbers"), expected));
+            return Err(self.error(
+                format!(
+                    "the file has {rows} lines, but {tasks} numbers on each \
+                                           line"
+                ),
+                expected,
+            ));
         }
         Ok((tasks, cells))
     }
@@ -110,8 +117,8 @@ impl<'a> Source<'a> {
         if let Some(pair) = arcs.chunks(2).find(|pair| !alike(pair)) {
             let (i, j, _) = pair[0];
             let what = format!(
-                "the edge of tasks {i} and {j} (from 0) does not stand exactly once at each of \
-                 its ends with the same weight"
+                "the edge between tasks {i} and {j} (from 0) is not listed exactly once at both \
+                 tasks with the same weight"
             );
             return Err(self.error(what, expected));
         }
@@ -122,7 +129,7 @@ impl<'a> Source<'a> {
 
     /// An error that concerns the file as a whole.
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
-        Error::new(ErrorKind::Format, what).at(self.name).advise(format!("expected {expected}"))
+        Error::new(ErrorKind::Format, what).at(self.name).advise(expected)
     }
 }
 
@@ -141,7 +148,7 @@ impl Line<'_> {
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
         Error::new(ErrorKind::Format, what)
             .at(format_args!("{}:{}", self.source.name, self.number))
-            .advise(format!("expected {expected}"))
+            .advise(expected)
     }
 
     /// The number in a field of this line.
@@ -222,7 +229,7 @@ mod tests {
         let source = Source::new("a.csv", b"1\nx\n");
         let line = source.lines().nth(1).unwrap();
         let error = line.number::<u32>("x", "the sender", "a number").unwrap_err().to_string();
-        assert_eq!(error, "the sender is 'x' (in a.csv:2); try: expected a number");
+        assert_eq!(error, "the sender is 'x' (in a.csv:2); try: a number");
         assert!(line.task("99999999999", "t", "x").is_err());
         assert_eq!(line.weight("2.6", "x").unwrap(), 3);
         assert!(line.weight("-1", "x").is_err() && line.weight("nan", "x").is_err());

@@ -97,8 +97,8 @@ impl Policy {
             | Reason::NoStore
             | Reason::HasMatrix => return String::new(),
             Reason::Shuffles => return format!("shuffled with seed {}", self.seed),
-            Reason::Overtaken(_) => "another tool takes MPI calls before rankweave does",
-            Reason::CallsUnseen => "not all MPI calls are seen",
+            Reason::Overtaken(_) => "another tool receives MPI calls before rankweave",
+            Reason::CallsUnseen => "not all MPI calls reach rankweave",
             Reason::Spawned => "another MPI program started the processes",
             Reason::DifferentPrograms => "the processes run different programs",
             Reason::Denied(pattern) => {
@@ -124,7 +124,7 @@ impl Policy {
         ))
         .meaning("constructors of topologies give no new ranks in this launch")
         .advice(format!(
-            "correct the program and run 'rankweave check', or give new ranks all the same with --allow \
+            "correct the program and run 'rankweave check', or allow new ranks in spite of this with --allow \
              {} or --mode reorder",
             self.name
         ))
@@ -145,14 +145,15 @@ impl Policy {
                     .meaning("this launch records in the launcher's order")
             }
             Reason::Overtaken(tool) => Message::new(format!(
-                "{tool} takes MPI calls before this library does and passes them on around it"
+                "{tool} receives MPI calls before this library and does not pass them to it"
             ))
             .meaning("these calls are not recorded, and this launch keeps the launcher's order")
             .advice(
                 "start the job with `rankweave run`, or this library as the first in LD_PRELOAD",
             ),
             Reason::CallsUnseen => Message::new(
-                "the program loads its MPI library by itself, and this library does not see all of its calls",
+                "the program loads its MPI library by itself, and not all of its MPI calls reach \
+                 this library",
             )
             .meaning(KEEPS)
             .advice("start the job with `rankweave run`"),
@@ -169,7 +170,7 @@ impl Policy {
             ))
             .meaning(KEEPS)
             .advice(format!(
-                "correct the program and run 'rankweave check' again, or reorder it all the same with \
+                "correct the program and run 'rankweave check' again, or reorder it in spite of this with \
                  --allow {} or --mode reorder",
                 self.name
             )),

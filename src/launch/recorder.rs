@@ -61,8 +61,8 @@ fn source(record: &Record, fit: Fit) -> (u8, String) {
         Fit::OtherKind => (
             1,
             format!(
-                "no launch with these arguments and this MPI library is stored; the matrix of one with \
-                 the arguments '{shown}{more}' is used"
+                "no launch with these arguments and this MPI library is stored; the matrix of a \
+                 launch with the arguments '{shown}{more}' is used"
             ),
         ),
     }
@@ -129,7 +129,8 @@ impl LaunchRecorder {
     /// compared.
     pub fn started_unseen(&mut self) {
         self.history.started_unseen();
-        self.decision = "recorded from its first call that was seen, not from MPI_Init".into();
+        self.decision =
+            "recorded from the first MPI call that the library saw, not from MPI_Init".into();
     }
 
     /// The predicted hop-bytes of the launcher's order and of the one used; for tests.
@@ -245,14 +246,16 @@ impl LaunchRecorder {
             // 'rankweave check' found that its results do not change.
             Some(Ok(false)) => return None,
             Some(Ok(true)) => {
-                "in later launches, topologies that the program constructs get no new ranks"
-                    .to_string()
+                "in later launches, constructors of topologies give no new ranks".to_string()
             }
-            Some(Err(error)) => format!("{}; later launches do not learn of it", error.problem()),
-            None => "later launches do not learn of it".into(),
+            Some(Err(error)) => {
+                format!("{}; this finding is not stored for later launches", error.problem())
+            }
+            None => "this finding is not stored for later launches".into(),
         };
         let happened = format!(
-            "{reason}: the program seems to mix the ranks of both, and its results may be wrong"
+            "{reason}: the program seems to mix the ranks of the old and the new communicator, and \
+             its results may be wrong"
         );
         Some(Message::new(happened).meaning(later).advice(format!(
             "ask each communicator for its own ranks; run 'rankweave check' to be sure; --allow {} if \

@@ -71,13 +71,16 @@ impl StoreLookup {
                 let message = Message::from(&error);
                 let stays = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
                 let (storage, meaning) = match spill {
-                    _ if !stays => {
-                        (Storage::Store(store), "it is kept aside and this launch records anew")
-                    }
+                    _ if !stays => (
+                        Storage::Store(store),
+                        "the damaged file is kept under another name, and \
+                                                 this launch records a new matrix",
+                    ),
                     Spill::Off => (Storage::Nowhere, "nothing is stored in this launch"),
                     _ => (
                         Storage::Waits(store, error),
-                        "the record of this launch will wait on this node until 'rankweave recover' stores it",
+                        "the record of this launch will wait on this node until 'rankweave recover' \
+                         stores it",
                     ),
                 };
                 found(storage, None, Some(message.meaning(meaning)))

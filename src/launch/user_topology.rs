@@ -54,7 +54,7 @@ fn slots_in(settings: &Settings, processes: usize, topology: &dyn Topology) -> R
     let slots = slots[..processes].to_vec();
     if let Some(&slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
         return problem(
-            format!("the topology has {} slots, but a process sits on {slot}", topology.slots()),
+            format!("the topology has {} slots, but a process is on slot {slot}", topology.slots()),
             "a larger topology (RANKWEAVE_TOPOLOGY), or none to have it discovered",
         );
     }
@@ -104,7 +104,7 @@ mod tests {
         for (specification, slots, what) in [
             ("no such thing", None, ""),
             ("tree:2:2", Some(&[0, 1][..]), "2 slots are listed for 4 processes"),
-            ("tree:2:2", Some(&[0, 1, 2, 4]), "a process sits on 4"),
+            ("tree:2:2", Some(&[0, 1, 2, 4]), "a process is on slot 4"),
             ("tree:2", None, "has 2 slots"),
         ] {
             let error = read(specification, slots, 4).err().unwrap().to_string();

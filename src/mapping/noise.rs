@@ -65,15 +65,22 @@ impl Noise {
 pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Result<SparseMatrix> {
     let n = matrix.tasks();
     if !(0.0..=1e9).contains(&k) {
-        return Err(Error::new(ErrorKind::Usage, format!("a noise of {k}"))
-            .advise("numbers from 0, such as 0,0.1,0.5,1"));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!(
+                "the noise level {k} is not a number from 0 \
+                                                         to 1e9"
+            ),
+        )
+        .advise("numbers from 0, such as 0,0.1,0.5,1"));
     }
     if kind.is_additive() && n > ADDITIVE_LIMIT {
         let kind = kind.name();
         return Err(refused(format!(
-            "{kind} fills the matrix of {n} tasks; {ADDITIVE_LIMIT} at most"
+            "{kind} fills the whole matrix, which is possible for at most {ADDITIVE_LIMIT} tasks; \
+             this matrix has {n}"
         ))
-        .advise("the multiplicative kinds"));
+        .advise("a multiplicative kind of noise"));
     }
     let largest = matrix.entries().map(|(_, _, t)| t.bytes).max().unwrap_or(0) as f64;
     let scale = if largest > 0.0 { (f64::from(1u32 << 30) / largest).max(1e-12) } else { 0.0 };
@@ -211,9 +218,12 @@ impl Study<'_> {
         let graph = Graph::default();
         let matrix = Some(self.matrix);
         value_of(self.objective, &graph, matrix, self.topology, slot_of_task).ok_or_else(|| {
-            refused(format!("{} has no value here", self.objective.name()))
-                .at(self.topology.name())
-                .advise("--objective hop-bytes, and as many slots as tasks")
+            refused(format!(
+                "the objective {} has no value for this topology",
+                self.objective.name()
+            ))
+            .at(self.topology.name())
+            .advise("--objective hop-bytes, and as many slots as tasks")
         })
     }
 }

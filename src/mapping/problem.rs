@@ -314,7 +314,10 @@ impl<'a> ProblemBuilder<'a> {
         let mut fixed_on = std::collections::BTreeMap::new();
         for &(task, slot) in &self.fixed {
             let place = fixed.get_mut(task as usize).ok_or_else(|| {
-                refused(format!("fixed task {task} does not exist: there are {tasks}"))
+                refused(format!(
+                    "fixed task {task} does not exist: there are {tasks} tasks, \
+                                 numbered from 0"
+                ))
             })?;
             if *place != FREE {
                 if places[*place as usize] as usize == slot {
@@ -323,7 +326,10 @@ impl<'a> ProblemBuilder<'a> {
                 return Err(refused(format!("task {task} is fixed to two slots")));
             }
             let first = first_place.get(slot).copied().filter(|&p| p != FREE).ok_or_else(|| {
-                refused(format!("task {task} is fixed to slot {slot}, which is not allowed"))
+                refused(format!(
+                    "task {task} is fixed to slot {slot}, which is not one of the slots \
+                                 that may be used"
+                ))
             })?;
             let used = fixed_on.entry(slot).or_insert(0u32);
             let candidate = first + *used;

@@ -29,7 +29,7 @@ pub struct Settings {
     pub verbose: u8,
     /// Wall time that computing a mapping may take.
     pub time_limit: Duration,
-    /// How many processes search for an order; `None`: as many as the size of the job is worth.
+    /// How many processes search for a rank order; `None`: as many as the size of the job is worth.
     pub searchers: Option<usize>,
     /// How collective calls are expanded into pairs.
     pub collectives: Collectives,

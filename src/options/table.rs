@@ -186,7 +186,7 @@ pub static TABLE: &[Opt] = &[
         value: "N",
         default: "auto",
         choices: &[],
-        help: "How many processes search for an order when the job starts",
+        help: "How many processes search for a rank order when the job starts",
         long: "With 1, only rank 0 searches. With N, the search has two steps. First, one process on \
                each of N nodes assigns the tasks to nodes, each with another seed, and the best of \
                these assignments is taken. Then one process on every node places the tasks of its \

@@ -229,7 +229,7 @@ impl Store {
             ErrorKind::NewerVersion => {
                 return Err(Error::new(
                     ErrorKind::NewerVersion,
-                    "not saved: the record in place was written by a newer rankweave",
+                    "not saved: the record in the store was written by a newer rankweave",
                 )
                 .at(path.display())
                 .advise("a newer rankweave, or another store with --store"));
@@ -242,9 +242,12 @@ impl Store {
             .map(|extension| path.with_extension(extension))
             .find(|candidate| fs::symlink_metadata(candidate).is_err());
         let Some(aside) = aside else {
-            return Err(Error::new(ErrorKind::Io, "too many damaged copies of this record")
-                .at(path.display())
-                .advise("removing the files NAME.corrupt.*"));
+            return Err(Error::new(
+                ErrorKind::Io,
+                "there are already 1000 damaged copies of this record",
+            )
+            .at(path.display())
+            .advise("removing the files NAME.corrupt.*"));
         };
         match fs::rename(path, &aside) {
             // Another job may have moved it in the same moment.
@@ -354,14 +357,21 @@ impl Store {
         let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
         match matching.as_slice() {
             [one] => Ok(one.path.clone()),
-            [] => Err(Error::new(ErrorKind::NotFound, format!("no file or key begins '{text}'"))
-                .at(self.directory.display())
-                .advise(some_keys(keys.iter(), "recording a program first"))),
-            several => {
-                Err(Error::new(ErrorKind::Usage, format!("{} keys begin '{text}'", several.len()))
-                    .at(self.directory.display())
-                    .advise(some_keys(several.iter().copied(), "")))
-            }
+            [] => Err(Error::new(
+                ErrorKind::NotFound,
+                format!(
+                    "no file is called '{text}', and no \
+                                                               key begins with it"
+                ),
+            )
+            .at(self.directory.display())
+            .advise(some_keys(keys.iter(), "recording a program first"))),
+            several => Err(Error::new(
+                ErrorKind::Usage,
+                format!("{} keys begin with '{text}'", several.len()),
+            )
+            .at(self.directory.display())
+            .advise(some_keys(several.iter().copied(), ""))),
         }
     }
 
@@ -382,7 +392,7 @@ impl Store {
     /// The file that [`Store::remove`] would remove.
     pub fn find_stored(&self, key: &str) -> Result<PathBuf> {
         if key.is_empty() {
-            return Err(Error::new(ErrorKind::Usage, "nothing to remove was named")
+            return Err(Error::new(ErrorKind::Usage, "no record to remove was named")
                 .advise("a key of 'rankweave list'"));
         }
         self.find_key(key)

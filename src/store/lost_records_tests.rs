@@ -56,7 +56,9 @@ fn another_number_of_tasks_is_refused() {
     let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(2, &entries));
     let error = store.save_soon(&Record::of_matrix(KEY, matrix)).unwrap_err();
     assert!(
-        error.to_string().contains("of 2 tasks is not saved: the one in place has 4"),
+        error
+            .to_string()
+            .contains("with 2 tasks is not saved, because the record in the store has 4"),
         "{error}"
     );
     assert_eq!(used(&store, "a"), Some((4000, Fit::SameKind)));

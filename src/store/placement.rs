@@ -29,15 +29,15 @@ impl Placement {
     pub fn inconsistency(&self, tasks: usize) -> Option<String> {
         let fits = |length: usize| length == 0 || length == tasks;
         if !fits(self.node_of_process.len()) || !fits(self.place_of_process.len()) {
-            return Some(format!("its lists do not have the length of {tasks} tasks"));
+            return Some(format!("a list in it does not have {tasks} entries, one for each task"));
         }
         let nodes = self.node_names.len();
         if let Some(node) = self.node_of_process.iter().find(|&&n| n as usize >= nodes) {
-            return Some(format!("there is no node {node}"));
+            return Some(format!("a process is on node {node}, which does not exist"));
         }
         let depth = self.place_of_process.first().map_or(0, Vec::len);
         if self.place_of_process.iter().any(|place| place.len() != depth) {
-            return Some("places of different depth".into());
+            return Some("the places of its processes have different numbers of levels".into());
         }
         None
     }
@@ -54,6 +54,9 @@ mod tests {
         assert!(placement.inconsistency(4).is_some());
         assert_eq!(Placement::default().inconsistency(4), None, "nothing is known");
         let unnamed = Placement::of_nodes(vec![0, 1], vec!["a".into()]);
-        assert_eq!(unnamed.inconsistency(2).unwrap(), "there is no node 1");
+        assert_eq!(
+            unnamed.inconsistency(2).unwrap(),
+            "a process is on node 1, which does not exist"
+        );
     }
 }

@@ -128,7 +128,7 @@ impl Record {
     /// indices in a record are within range.
     pub fn inconsistency(&self) -> Option<String> {
         if !self.matrix.is_valid() {
-            return Some("the matrix has cells out of place".into());
+            return Some("the rows of the matrix are damaged".into());
         }
         let tasks = self.matrix.tasks();
         let missing = self.unfinished.iter().flat_map(|u| &u.missing);
@@ -136,7 +136,9 @@ impl Record {
             return Some(format!("task {task} is missing, but there are {tasks} tasks"));
         }
         if self.constructed.iter().any(|constructed| !constructed.is_sound(tasks)) {
-            return Some("vertices of a topology are tasks out of range or given twice".into());
+            return Some(
+                "a vertex of a topology has a task that is out of range or given twice".into(),
+            );
         }
         let launches = [Some(&self.launch), self.baseline.as_ref()];
         launches.into_iter().flatten().find_map(|launch| launch.inconsistency(tasks))
@@ -155,7 +157,7 @@ impl Launch {
             }
         }
         if !fits(self.process_of_task.len()) {
-            return Some(format!("its lists do not have the length of {tasks} tasks"));
+            return Some(format!("a list in it does not have {tasks} entries, one for each task"));
         }
         self.placement.inconsistency(tasks)
     }

@@ -210,7 +210,10 @@ pub(super) fn sealed_bytes(
     }
     let said = number(&bytes, 12, 8).unwrap_or(0).saturating_add(HEADER as u64);
     if length > said || length > most {
-        return Err(std::io::Error::other("the file is longer than it says or may be"));
+        return Err(std::io::Error::other(
+            "the file is longer than its header says, or longer than \
+                                          such a file may be",
+        ));
     }
     file.take(length.saturating_sub(HEADER as u64)).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -279,7 +282,7 @@ fn check_first(bytes: &[u8], length: u64) -> Result<()> {
         head.offsets.saturating_mul(head.offsets).saturating_mul(PAIR).saturating_add(REST)
     });
     if length > most.min(LARGEST) {
-        return Err(damaged("the file is larger than a record of its tasks can be"));
+        return Err(damaged("the file is larger than a record with so many tasks can be"));
     }
     Ok(())
 }

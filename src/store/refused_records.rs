@@ -72,8 +72,9 @@ impl RefusedRecords {
     ) -> Result<PathBuf> {
         const ATTEMPTS: usize = 3;
         self.check_around()?;
-        let store = std::path::absolute(store.directory())
-            .map_err(|e| Error::io("cannot find the store's path", store.directory(), &e))?;
+        let store = std::path::absolute(store.directory()).map_err(|e| {
+            Error::io("cannot find the full path of the store", store.directory(), &e)
+        })?;
         let folder = self.directory.join(name_of(&store));
         let crowded = encode(record)?.len() as u64 > free(&self.around) / PART_OF_FREE;
         let mut result =
@@ -116,11 +117,11 @@ impl RefusedRecords {
         let Some(meta) = meta.filter(|meta| meta.uid() == self.user) else { return Ok(false) };
         let at = directory.display();
         if !meta.is_dir() {
-            let what = "this is not a directory; records that wait cannot be here";
+            let what = "this is not a directory, so no records can wait here";
             return Err(Error::new(ErrorKind::Io, what).at(at).advise("removing it"));
         }
         if meta.mode() & 0o022 != 0 {
-            let what = "others can write to this directory, so that what waits here is not used";
+            let what = "other users can write to this directory, so the records in it are not used";
             return Err(Error::new(ErrorKind::Io, what)
                 .at(&at)
                 .advise(format!("chmod go-w {at}, or removing it")));
@@ -132,10 +133,10 @@ impl RefusedRecords {
     fn check_around(&self) -> Result<()> {
         let at = self.around.display();
         let meta = fs::metadata(&self.around)
-            .map_err(|e| Error::io("cannot look at the directory", &self.around, &e))?;
+            .map_err(|e| Error::io("cannot examine the directory", &self.around, &e))?;
         if meta.mode() & 0o022 != 0 && meta.mode() & 0o1000 == 0 {
-            let what = "others can write to this directory and replace what is in it (it has no \
-                        sticky bit), so that no records can wait here";
+            let what = "other users can write to this directory and replace the files in it (it has \
+                        no sticky bit), so no records can wait here";
             return Err(Error::new(ErrorKind::Io, what)
                 .at(&at)
                 .advise(format!("chmod go-w {at}, or another directory with RANKWEAVE_SPILL")));
@@ -149,8 +150,9 @@ impl RefusedRecords {
         let (mut held, mut errors) = (Vec::new(), Vec::new());
         let folders = match self.is_own(&self.directory) {
             Ok(true) => self.check_around().and_then(|()| {
-                fs::read_dir(&self.directory)
-                    .map_err(|e| Error::io("cannot list what waits", &self.directory, &e))
+                fs::read_dir(&self.directory).map_err(|e| {
+                    Error::io("cannot list the records that wait here", &self.directory, &e)
+                })
             }),
             Ok(false) => return (held, errors),
             Err(error) => Err(error),
@@ -216,10 +218,10 @@ impl Held {
         let unknown = |why: &str| {
             Error::new(
                 ErrorKind::Format,
-                format!("the store of a record that waits is not known: {why}"),
+                format!("it is not known which store refused this record: {why}"),
             )
             .at(path.display())
-            .advise("--store with the directory where it is to go")
+            .advise("--store with the directory of the store for this record")
         };
         let bytes = file::read(&path, LONGEST_NAME).map_err(|e| unknown(&e.to_string()))?;
         let named = PathBuf::from(OsString::from_vec(bytes));
@@ -234,7 +236,7 @@ impl Held {
     ///
     /// Errors: it cannot be read, is damaged, or of a newer version.
     pub fn read(&self) -> Result<(Record, File)> {
-        const DISCARD: &str = "rankweave recover --discard, which removes what waits";
+        const DISCARD: &str = "rankweave recover --discard, which removes such records";
         read_open(&self.entry.path).map_err(|e| match e.kind() {
             ErrorKind::Format => e.advise(DISCARD),
             ErrorKind::NewerVersion => e.advise(format!("a newer rankweave, or: {DISCARD}")),

@@ -156,13 +156,13 @@ impl Store {
         };
         if before.matrix.tasks() != record.matrix.tasks() {
             let what = format!(
-                "the record of {} tasks is not saved: the one in place has {}",
+                "the record with {} tasks is not saved, because the record in the store has {}",
                 record.matrix.tasks(),
                 before.matrix.tasks()
             );
             return Err(Error::new(ErrorKind::Usage, what)
                 .at(path.display())
-                .advise("another key, or 'rankweave rm' of the one in place"));
+                .advise("another key, or 'rankweave rm' to remove the record in the store"));
         }
         let (new, old) = (Standing::of(record), Standing::of(&before));
         let bytes = encode_with(record, &joined(&before.history, &record.history))?;

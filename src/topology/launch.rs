@@ -22,7 +22,7 @@ pub fn from_launch(
     let processes = node_of_process.len();
     if !place_of_process.is_empty() && place_of_process.len() != processes {
         return Err(misfit(format!(
-            "{processes} processes have a node, but {} have a place in it",
+            "{processes} processes have a node, but {} have a place on it",
             place_of_process.len()
         )));
     }
@@ -52,7 +52,7 @@ pub fn from_launch(
         .collect();
     Tree::from_paths(&paths, &costs).ok_or_else(|| {
         misfit(format!(
-            "the distances {level_costs:?} do not fall from the nodes to the cores, or are 0"
+            "the distances {level_costs:?} do not decrease from the nodes to the cores, or one of them is 0"
         ))
     })
 }
@@ -92,8 +92,8 @@ mod tests {
             (vec![0, 1], vec![vec![0]], vec![9, 2], "2 processes"),
             (vec![0, 1], vec![vec![0], vec![]], vec![9, 2], "process 1"),
             (vec![0, 1], vec![], vec![9, 5, 4, 1], "4 distances"),
-            (vec![0, 1], vec![], vec![2, 3], "do not fall"),
-            (vec![0, 1], vec![], vec![0], "do not fall"),
+            (vec![0, 1], vec![], vec![2, 3], "do not decrease"),
+            (vec![0, 1], vec![], vec![0], "do not decrease"),
         ] {
             let error = from_launch(&nodes, &places, &costs).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");

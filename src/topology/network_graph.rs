@@ -71,10 +71,16 @@ impl NetworkGraph {
         let mut directed = Vec::with_capacity(2 * links.len());
         for &(a, b, bandwidth) in links {
             if a.max(b) as usize >= vertices {
-                return bad(format!("the link {a}–{b} leaves the {vertices} vertices"));
+                return bad(format!(
+                    "the link {a}–{b} ends at a vertex that does not exist: there \
+                                    are {vertices}"
+                ));
             }
             if !is_bandwidth(bandwidth) {
-                return bad(format!("the link {a}–{b} has the bandwidth {bandwidth}"));
+                return bad(format!(
+                    "the link {a}–{b} has the bandwidth {bandwidth}, which is not a \
+                                    positive number"
+                ));
             }
             if a != b {
                 directed.push((a, b, bandwidth));
@@ -326,7 +332,7 @@ mod tests {
         };
         assert!(new(0, 0, &[]).contains("0 slots"));
         assert!(new(3, 3, &[(0, 1, 1.0)]).contains("slot 2 cannot be reached"));
-        assert!(new(2, 2, &[(0, 5, 1.0)]).contains("leaves"));
+        assert!(new(2, 2, &[(0, 5, 1.0)]).contains("ends at a vertex"));
         assert!(new(2, 2, &[(0, 1, 0.0)]).contains("bandwidth"));
     }
 }

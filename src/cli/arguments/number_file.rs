@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// Reads a mapping: line i (from 0) is the slot of task i.
 pub(in crate::cli) fn mapping(path: &Path) -> Result<Vec<usize>> {
-    let numbers = read(path, "the slot", "one slot a line, line i (from 0) that of task i")?;
+    let numbers =
+        read(path, "the slot", "one slot on each line; line i (from 0) belongs to task i")?;
     Ok(numbers.into_iter().map(|slot| usize::try_from(slot).unwrap_or(usize::MAX)).collect())
 }
 

@@ -74,13 +74,12 @@ fn man_page(mut top: clap::Command) -> Result<String> {
     rest.push_str(
         ".TP\n\\fBRANKWEAVE_LIBRARY\\fR\nThe library that 'rankweave run' preloads, instead of \
          looking for it.\n\
-         .TP\n\\fBRANKWEAVE_MPI\\fR\nThe MPI library (libmpi.so) of a program that loads it while it \
-         runs, for 'rankweave run' where it is neither that of mpi4py nor the launcher's.\n\
+         .TP\n\\fBRANKWEAVE_MPI\\fR\nThe MPI library (libmpi.so) of a program that loads it while it runs. It has to be given if it is neither the library of mpi4py nor that of the launcher.\n\
          .TP\n\\fBNO_COLOR\\fR\nNo colours in the terminal.\n\
          .SH FILES\n.TP\n~/.local/share/rankweave/KEY.rkw\nOne record for each program and number \
          of ranks. A record that cannot be read is moved to KEY.rkw.corrupt when the program is \
          recorded again.\n\
-         .SH \"EXIT STATUS\"\n.TP\n0\nDone.\n.TP\n1\nNothing to gain, nothing found.\n.TP\n2\n\
+         .SH \"EXIT STATUS\"\n.TP\n0\nDone.\n.TP\n1\nNothing found, or a negative answer.\n.TP\n2\n\
          Usage or I/O error.\n.PP\n\\&'rankweave run' ends with the exit status of the launcher.\n",
     );
     page.extend(rest.bytes());

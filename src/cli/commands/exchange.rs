@@ -168,10 +168,10 @@ impl ExportArgs {
         let order: Option<Vec<u32>> =
             number_file::mapping(path)?.into_iter().map(|p| u32::try_from(p).ok()).collect();
         order.filter(|order| order.len() == tasks && is_permutation(order)).ok_or_else(|| {
-            let what = format!("this is not an order of {tasks} processes");
+            let what = format!("this is not a rank order of {tasks} processes");
             Error::new(ErrorKind::Infeasible, what)
                 .at(path.display())
-                .advise("one line for each task, each process from 0 once")
+                .advise("one line for each task, with every process from 0 exactly once")
         })
     }
 }

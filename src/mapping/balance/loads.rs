@@ -17,7 +17,7 @@ impl Loads {
         if !(0.0..=1e6).contains(&imbalance) {
             return Err(Error::new(
                 ErrorKind::Usage,
-                format!("an imbalance of {} %", 100.0 * imbalance),
+                format!("an imbalance of {} % is not possible", 100.0 * imbalance),
             )
             .advise("a number from 0; 3 is usual"));
         }

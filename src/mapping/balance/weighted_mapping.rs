@@ -35,8 +35,12 @@ pub fn map_with_loads(
 ) -> Result<Balanced> {
     let (graph, topology) = (builder.graph, builder.topology);
     if loads.tasks() != graph.vertices() {
-        return Err(refused(format!("{} loads for {} tasks", loads.tasks(), graph.vertices()))
-            .advise("one load for each task, line i (from 0) that of task i"));
+        return Err(refused(format!(
+            "{} loads are given for {} tasks",
+            loads.tasks(),
+            graph.vertices()
+        ))
+        .advise("one load for each task; line i (from 0) belongs to task i"));
     }
     let slots = builder.allowed_slots();
     if graph.vertices() <= slots.len() {

@@ -105,14 +105,18 @@ pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> 
     if previous.slot_of_task.len() > tasks {
         let before = previous.slot_of_task.len();
         return Err(refused(format!(
-            "the previous mapping has {before} tasks, the matrix {tasks}"
+            "the previous mapping has {before} tasks, but the matrix has {tasks}"
         ))
         .advise("the mapping of the same program"));
     }
     let sums = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
     if !sums.contains(&objective) {
-        return Err(refused(format!("a price for moves has no meaning for {}", objective.name()))
-            .advise("--objective hop-bytes or total-hops"));
+        return Err(refused(format!(
+            "--previous needs an objective that is a sum over pairs, and {} \
+                                    is none",
+            objective.name()
+        ))
+        .advise("--objective hop-bytes or total-hops"));
     }
     Ok(())
 }

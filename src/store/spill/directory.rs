@@ -94,7 +94,7 @@ fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<SpillFile> 
         if part.about.job.id == job && part.about.process == process {
             Ok(part)
         } else {
-            Err(Error::new(ErrorKind::Format, "the file does not belong to its name"))
+            Err(Error::new(ErrorKind::Format, "the file has the name of another process or job"))
         }
     });
     let young =

@@ -36,15 +36,19 @@ pub fn best_of(parts: Vec<Part>) -> Vec<Part> {
 /// contradicts itself.
 pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
     let Some(job) = parts.first().map(|p| &p.about.job) else {
-        return Err(Error::new(ErrorKind::NotFound, "there is nothing to join"));
+        return Err(Error::new(ErrorKind::NotFound, "there are no spill files to join"));
     };
     if parts.iter().any(|p| p.about.job != *job) {
-        return Err(Error::new(ErrorKind::Format, "spill files of one job contradict each other"));
+        return Err(Error::new(
+            ErrorKind::Format,
+            "spill files with the same job number describe \
+                                                  different jobs",
+        ));
     }
     if let Some(what) = parts.iter().find_map(Part::inconsistency) {
         return Err(Error::new(
             ErrorKind::Format,
-            format!("what is left of job {:016x} contradicts itself: {what}", job.id),
+            format!("a spill file of job {:016x} contradicts itself: {what}", job.id),
         ));
     }
     let mut entries: [Vec<_>; 3] = Default::default();

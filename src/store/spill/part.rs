@@ -48,7 +48,7 @@ impl Gaps {
         let mut words = Vec::new();
         if self.unreserved > 0 {
             words.push(format!(
-                "counters without space in the spill directory: {}",
+                "counters that found no space in the spill directory: {}",
                 self.unreserved
             ));
         }
@@ -94,17 +94,20 @@ impl Part {
     pub fn inconsistency(&self) -> Option<String> {
         let (about, tasks) = (&self.about, self.about.job.tasks);
         if tasks == 0 || tasks > MOST_TASKS {
-            return Some(format!("a job of {tasks} tasks"));
+            return Some(format!("its job has {tasks} tasks"));
         }
         if about.task >= tasks || about.process >= tasks {
             return Some(format!(
-                "task {} on process {} in a job of {tasks} tasks",
+                "it belongs to task {} on process {}, but its job has {tasks} tasks",
                 about.task, about.process
             ));
         }
         let mut peers = self.sent.iter().chain([&self.fetched]).flatten().map(|&(peer, _)| peer);
         peers.find(|&peer| peer >= tasks).map(|peer| {
-            format!("messages of task {} with task {peer} in a job of {tasks} tasks", about.task)
+            format!(
+                "task {} exchanged messages with task {peer}, but its job has {tasks} tasks",
+                about.task
+            )
         })
     }
 }

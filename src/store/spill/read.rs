@@ -95,10 +95,12 @@ pub fn read(bytes: &[u8]) -> Result<Part> {
 fn read_header(bytes: &[u8]) -> Result<(About, usize)> {
     let wrong = |what: String| Err(Error::new(ErrorKind::Format, what));
     if bytes.len() < layout::HEADER || !bytes.starts_with(&layout::MAGIC) {
-        return wrong("this is not a spill file, or one that was never begun".into());
+        return wrong(
+            "this is not a spill file, or its process ended before it wrote the header".into(),
+        );
     }
     if u32_at(bytes, 12) != layout::ORDER_MARK {
-        return wrong("the spill file is from a machine of another byte order".into());
+        return wrong("the spill file is from a machine with another byte order".into());
     }
     let version = u32_at(bytes, 8);
     if version > layout::VERSION {
@@ -125,7 +127,11 @@ fn read_header(bytes: &[u8]) -> Result<(About, usize)> {
         || decoded.task >= job.tasks
         || decoded.process >= job.tasks
     {
-        return wrong("the description in the spill file contradicts itself".into());
+        return wrong(
+            "the description in the spill file names a task or process that its job does \
+                      not have"
+                .into(),
+        );
     }
     Ok((decoded, (layout::HEADER + length).next_multiple_of(layout::ALIGN)))
 }

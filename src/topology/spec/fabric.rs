@@ -62,7 +62,13 @@ fn parse(text: &str, label: String) -> Result<NetworkGraph> {
                 quoted(line).ok_or_else(|| in_line(at, format!("{head} has no \"identifier\"")))?;
             current = Some(fabric.device(id, quoted(rest).map(|(name, _)| name)));
         } else if let Some(port) = line.strip_prefix('[') {
-            let own = current.ok_or_else(|| in_line(at, "a port before any Switch or Ca"))?;
+            let own = current.ok_or_else(|| {
+                in_line(
+                    at,
+                    "a line of a port stands before the first \
+                                                         line of a Switch or Ca",
+                )
+            })?;
             let port_number = |text: &str| {
                 let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
                 digits.parse::<u32>().map_err(|_| in_line(at, "a port has no number"))

@@ -68,7 +68,10 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
             let position =
                 positions(&labels).map_err(|_| bad(format!("{labels:?} is not a permutation")))?;
             if slots % count != 0 {
-                return Err(bad(format!("a permutation of {count} does not divide {slots} slots")));
+                return Err(bad(format!(
+                    "the length {count} of the permutation does not divide the \
+                                        {slots} slots"
+                )));
             }
             let order: Vec<usize> =
                 (0..slots).map(|slot| slot / count * count + position[slot % count]).collect();
@@ -238,7 +241,8 @@ mod tests {
     #[test]
     fn decomposition_as_amk_m2_writes_it() {
         let t = topology(
-            "deco\n0\n6 11\n0 1 8\n1 1 10\n2 1 6\n3 1 9\n4 1 11\n5 1 7\n1\n2 1\n1 2 3\n2 1 2 1\n3 2 1 2 1\n",
+            "deco\n0\n6 11\n0 1 8\n1 1 10\n2 1 6\n3 1 9\n4 1 11\n5 1 7\n1\n2 1\n1 2 3\n2 1 2 1\n3 2 \
+             1 2 1\n",
         );
         let mesh = topology("mesh2D 3 2");
         for a in 0..6 {

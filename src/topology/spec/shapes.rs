@@ -52,7 +52,7 @@ pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
         return Err(usage(format!("{} distances for {} levels", costs.len(), arity.len())));
     }
     if costs.windows(2).any(|w| w[0] > w[1]) {
-        return Err(usage("distances must not fall from the leaves up"));
+        return Err(usage("distances must not decrease from the leaves up"));
     }
     arity.reverse();
     costs.reverse();
@@ -106,8 +106,8 @@ pub(super) fn dragonfly(text: &str) -> Result<Box<dyn Topology>> {
     let shape = numbers(shape, 'x')?;
     let ([groups, routers, hosts], [host, local, global]) = (&shape[..], &bandwidth[..]) else {
         return Err(usage(
-            "a dragonfly has three numbers: groups, routers in a group, hosts at a \
-                          router; and, if at all, three bandwidths: host, local, global links",
+            "a dragonfly has three numbers: groups, routers in a group, hosts at a router; three \
+             bandwidths can follow after '@': those of host, local and global links",
         ));
     };
     let dragonfly = Dragonfly::new(*groups, *routers, *hosts)
@@ -205,7 +205,7 @@ mod tests {
         for (spec, what) in [
             ("tree:2:x", "'x'"),
             ("tree:2:3@1", "1 distances for 2 levels"),
-            ("tree:2:3@5:1", "must not fall"),
+            ("tree:2:3@5:1", "must not decrease"),
             ("tree:2@0", "distance 0"),
             ("tree:9999:9999:9999", "more than"),
             ("torus:4x", "''"),

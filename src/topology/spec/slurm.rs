@@ -59,7 +59,11 @@ fn parse_conf(text: &str) -> Result<Layout> {
                 "blocks"
             } else if fields.contains_key("ringname") {
                 if !ring.is_empty() {
-                    return Err(in_line(number + 1, "several rings: they are not connected"));
+                    return Err(in_line(
+                        number + 1,
+                        "the file has several rings, which are not \
+                                                    connected with each other",
+                    ));
                 }
                 ring = hosts("nodes")?;
                 "a ring"
@@ -70,7 +74,7 @@ fn parse_conf(text: &str) -> Result<Layout> {
                 ));
             };
         if !kind.is_empty() && kind != this {
-            return Err(in_line(number + 1, format!("{kind} and {this} in one file")));
+            return Err(in_line(number + 1, format!("the file has both {kind} and {this}")));
         }
         kind = this;
     }
@@ -111,7 +115,8 @@ mod tests {
     #[test]
     fn blocks_aggregate() {
         let t = topology(
-            "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockName=b3 Nodes=n[5-6]\nBlockSizes=2,4\n",
+            "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockName=b3 \
+             Nodes=n[5-6]\nBlockSizes=2,4\n",
         );
         let d: Vec<u64> = [1, 2, 4].iter().map(|&b| t.distance(0, b)).collect();
         assert_eq!(d, [2, 4, 6]);
@@ -134,7 +139,7 @@ mod tests {
             ("SwitchName=a Nodes=x\nSwitchName=a Nodes=y", "defined twice"),
             ("SwitchName=a Nodes=x Switches=b\nSwitchName=b Switches=a", "below itself"),
             ("SwitchName=a Nodes=x[", "line 1"),
-            ("SwitchName=a Nodes=x\nRingName=r Nodes=y", "in one file"),
+            ("SwitchName=a Nodes=x\nRingName=r Nodes=y", "the file has both"),
             ("BlockSizes=0", "'0' is not a block size"),
             ("SwitchName=a", "no node"),
         ] {

@@ -47,7 +47,11 @@ fn grid(dims: &[usize], nodes: Vec<String>, label: String) -> Result<Box<dyn Top
     unique(&nodes)?;
     let grid = Grid::torus(dims).ok_or_else(|| usage("no node is named"))?;
     if grid.slots() != nodes.len() {
-        return Err(usage(format!("{} nodes for a torus of {}", nodes.len(), grid.slots())));
+        return Err(usage(format!(
+            "{} nodes are named for a torus of {} nodes",
+            nodes.len(),
+            grid.slots()
+        )));
     }
     Ok(Box::new(grid.with_label(label).with_slot_names(nodes)))
 }

@@ -81,7 +81,7 @@ def beside(tool, results, stack, work):
     # With this tool the library sees MPI_Init and other calls, but not the sends. With permuted ranks the
     # messages would go to wrong ranks, and the program would report it.
     last = f"{part}:{tool.library}"
-    launch("in part in front", last, line="takes MPI calls before this library does", init=0, recorded=False)
-    launch("in part in front shuffled", last, line="takes MPI calls before this library does", init=0, recorded=False,
+    launch("in part in front", last, line="receives MPI calls before this library", init=0, recorded=False)
+    launch("in part in front shuffled", last, line="receives MPI calls before this library", init=0, recorded=False,
            RANKWEAVE_MODE="shuffle", RANKWEAVE_FIX="none", RANKWEAVE_SEED="2")
     launch("with the command", None, command=True)

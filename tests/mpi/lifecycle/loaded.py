@@ -36,7 +36,7 @@ def late(tool, results, stack, work):
         if (outcome.code, outcome.out) != (0, "ok late_library\n"):
             problems.append(f"code {outcome.code}, output {outcome.out!r}")
         said = outcome.err.strip()
-        if ("does not see all of its calls" in said) != (file in fortran) or (said and file not in fortran):
+        if ("not all of its MPI calls reach this library" in said) != (file in fortran) or (said and file not in fortran):
             problems.append(f"standard error: {said[:300]!r}")
         path = tool.stored(store)
         facts = tool.facts(path) if path else {}
@@ -110,4 +110,4 @@ def programs(tool, results, stack, work):
         return
     outcome = launch(direct={"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store,
                              "RANKWEAVE_MODE": "shuffle"})
-    check("without the command", outcome, err="does not see all of its calls", matrix=None)
+    check("without the command", outcome, err="not all of its MPI calls reach this library", matrix=None)

@@ -15,7 +15,7 @@ NP = 12
 # Dealt out node by node: the torus is worth reordering.
 PLACES = {"RANKWEAVE_TOPOLOGY": "tree:6:2@1:10", "RANKWEAVE_MIN_GAIN": "0", "RANKWEAVE_FIX": "0",
           "RANKWEAVE_SLOTS": ",".join(str(k // 2 + 6 * (k % 2)) for k in range(NP))}
-MIXES = "mix the ranks of both"
+MIXES = "mix the ranks of the old and the new communicator"
 KEEPS = "constructors of topologies give no new ranks"
 # Correct programs, which a launch must not report.
 RIGHT = (("cart", "right"), ("cart", "before"), ("cart", "unused"), ("cart", "neighbourhood"),

@@ -120,7 +120,7 @@ def run(tool, results, stack, work, full):
             outcome = launch(searchers=searchers, seed=seed, inject=who + trouble,
                              time_limit="200ms")
             check(f"{who}{trouble} with {searchers} searching", outcome, reordered=not alone,
-                  lines=1, word="this launch keeps the launcher's order" if alone else "had no answer")
+                  lines=1, word="this launch keeps the launcher's order" if alone else "gave no answer")
     if os.path.isdir(orders) and os.listdir(orders):
         results.add(f"{stack.name} orders with a share left out", ["they were kept"])
 

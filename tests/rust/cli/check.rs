@@ -233,8 +233,7 @@ fn a_program_that_varies_once_in_a_while_is_no_proof() {
     let body = "[ $mode = shuffle ] && echo odd; [ $n = 4 ] && echo even; exit 0";
     let place = place(body);
     let text = run(&place, "check", &[]);
-    assert!(text.out.starts_with("not comparable: plain runs differ"), "{text:?}");
-    assert!(text.out.contains("once in a while"), "{text:?}");
+    assert!(text.out.starts_with("not comparable: plain runs sometimes differ"), "{text:?}");
 }
 
 #[test]

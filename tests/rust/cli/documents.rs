@@ -113,9 +113,9 @@ fn committed_documents_are_fresh() {
     table.push_str(
         "\n`RANKWEAVE_LIBRARY` names the library that `rankweave run` preloads, instead of looking \
          for it next to the command. `RANKWEAVE_MPI` names the MPI library of a program \
-         that loads it while it runs (Python, Julia), where it is neither that of mpi4py nor the \
-         launcher's. `NO_COLOR` switches colours off. A value that cannot be read \
-         is reported once by rank 0, and its default is used; `rankweave run` refuses it before the \
+         that loads it while it runs (Python, Julia). It has to be given if this is neither the library \
+         of mpi4py nor that of the launcher. `NO_COLOR` switches colours off. A value that cannot be read \
+         is reported once by rank 0, and the default is used; `rankweave run` refuses it before the \
          launch. `rankweave env` shows what is set.\n",
     );
     same_as_file("docs/configuration.md", &table);

@@ -90,7 +90,7 @@ fn impossible_wishes_are_refused_with_advice() {
     refused(&map(&["--fix", "0=1,0=2"]), "two slots");
     refused(&map(&["--slots", "0,1"]), "--oversubscribe");
     refused(&map(&["--slots", "0,1", "--fix", "0=3", "--oversubscribe", "2"]), "slot 3");
-    refused(&map(&["--weights", &loads]), "2 loads for 3 tasks");
+    refused(&map(&["--weights", &loads]), "2 loads are given for 3 tasks");
     refused(&map(&["--previous", &order]), "4 tasks");
     refused(&map(&["--previous", "missing"]), "missing");
     let other = ["--previous", &order, "--objective", "max-com"];

@@ -22,6 +22,9 @@ pub fn watch(job: &JobDescription) {
 fn mark_failed(code: c_int) {
     let Some(stored) = STORED.get() else { return };
     if let Err(error) = without_signal(libc::SIGXFSZ, || stored.mark_failed(code)) {
-        message::line(&format!("{error}; the record of this launch counts as that of a whole run"));
+        message::line(&format!(
+            "{error}; the record of this launch counts as that of a complete \
+                                run, although the program failed"
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! The life of a job: start, agreement, places, search for an order, standard input, end.
+//! The life of a job: start, agreement, places, search for a rank order, standard input, end.
 
 pub mod agreement;
 pub mod constructed;

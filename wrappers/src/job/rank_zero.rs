@@ -65,9 +65,10 @@ fn reason<A: Abi>(
     tasks: usize,
     processes: Processes,
 ) -> (Policy, LaunchRecorder) {
-    for error in &config::settings().1 {
-        message::line(&format!("{error}; its default is used"));
-    }
+    let errors = &config::settings().1;
+    say(errors
+        .iter()
+        .map(|error| Message::from(error).meaning("the default of this option is used")));
     let program = Program::of_this_process(&version::<A>());
     let (store, overtaken_by) = (Storage::open(settings), hooks::overtaken());
     let mut known = Known::read(settings, program, store, tasks, processes, overtaken_by);

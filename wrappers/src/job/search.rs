@@ -120,7 +120,7 @@ impl<'a> RankZeroSearch<'a> {
     fn search_alone(&mut self, problem: MappingProblem) -> Vec<u32> {
         let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
         if !shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum()) {
-            return self.give_up("there is too little memory to search for an order");
+            return self.give_up("there is too little memory to search for a rank order");
         }
         let MappingProblem { matrix, topology, slots, options, kept, .. } = problem;
         let limit = options.time_limit;
@@ -164,7 +164,8 @@ impl<'a> RankZeroSearch<'a> {
         };
         if answer.failed > 0 {
             message::line(&format!(
-                "{} of the processes that search for an order had no answer; that of the others is used",
+                "{} of the processes that search for a rank order gave no answer; the answers of \
+                 the others are used",
                 answer.failed
             ));
         }

@@ -317,7 +317,7 @@ fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<L
     (!agreed.off).then(|| (processes, locations.filter(|_| !injection::asks_again())))
 }
 
-/// The first step of the search for an order, which rank 0 sends along with its instructions.
+/// The first step of the search for a rank order, which rank 0 sends along with its instructions.
 fn first_step(
     instructions: &Instructions,
     leader: Option<&mut RankZeroSearch>,

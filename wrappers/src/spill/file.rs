@@ -150,7 +150,7 @@ fn check_directory(directory: &Path, length: usize) -> io::Result<()> {
         }
     };
     if REMOTE.contains(&(status.f_type as u32)) {
-        return Err(io::Error::other("its file system is not of this node"));
+        return Err(io::Error::other("it is on a network file system"));
     }
     check_space(&status, 0, length)
 }

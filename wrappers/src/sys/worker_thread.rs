@@ -28,11 +28,11 @@ pub enum Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failure::TooLong => f.write_str("the search for an order did not end in time"),
+            Failure::TooLong => f.write_str("the search for a rank order did not end in time"),
             Failure::Panic(place) => {
-                write!(f, "the search for an order met an internal error{place}")
+                write!(f, "the search for a rank order met an internal error{place}")
             }
-            Failure::NoAnswer => f.write_str("the search for an order ended without an answer"),
+            Failure::NoAnswer => f.write_str("the search for a rank order ended without an answer"),
         }
     }
 }

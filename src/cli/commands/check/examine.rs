@@ -101,7 +101,9 @@ impl Examination<'_> {
         }
         if found.seeds.is_empty() {
             let why = match found.reason.as_str() {
-                "" => "too few of them are free to move (more ranks, other --seeds or --fix none)",
+                "" => {
+                    "the seeds do not move any rank that is free to move; try: more ranks, other --seeds, or --fix none"
+                }
                 known => known,
             };
             found.reason = format!("the ranks could not be permuted: {why}");
@@ -202,7 +204,7 @@ impl Examination<'_> {
             let run = self.plain(found)?;
             plain.push(run);
             if !self.agree(plain, found) {
-                found.reason = "plain runs differ among themselves once in a while".into();
+                found.reason = "plain runs sometimes differ among themselves".into();
                 found.difference = self.first_variation(plain, self.order);
                 return Ok(false);
             }

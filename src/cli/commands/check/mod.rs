@@ -231,7 +231,11 @@ impl Args {
             text.push_str(&format!("{}\n", printable(&found.reason)));
         }
         if found.order == LineOrder::Sorted && found.finding != Finding::NotComparable {
-            let why = if self.sorted { "--sorted" } else { "plain runs differ in their order" };
+            let why = if self.sorted {
+                "--sorted"
+            } else {
+                "plain runs print their lines in different orders"
+            };
             text.push_str(&format!("  lines were compared sorted: {why}\n"));
         }
         if found.finding == Finding::Safe && found.lines == 0 && self.file.is_empty() {

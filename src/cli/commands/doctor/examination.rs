@@ -118,7 +118,7 @@ impl Diagnosis {
         };
         let (store, program) = (Store::open(store), store::program_id(&identity));
         let advice = "'rankweave check' again after the program was repaired; --allow or --mode \
-                      reorder to reorder it all the same";
+                      reorder to reorder it in spite of this";
         let mut warn =
             |code, text| self.findings.push(Severity::Warning.finding(code, text, advice));
         if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {

@@ -36,10 +36,21 @@ pub(super) fn answer() -> String {
 /// Starts the probe. Errors: the launcher cannot be started, or no process answers.
 pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Node>, Vec<Finding>)> {
     let Some(&start) = launch.starts.first() else {
-        return Err(Error::new(ErrorKind::Usage, "there is no program in whose place to probe"));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "the launch names no program, so there is none that \
+                                                 the probe can replace",
+        ));
     };
-    let own = std::env::current_exe()
-        .map_err(|e| Error::new(ErrorKind::Io, format!("this program is not found: {e}")))?;
+    let own = std::env::current_exe().map_err(|e| {
+        Error::new(
+            ErrorKind::Io,
+            format!(
+                "the path of the command 'rankweave' is not \
+                                                        known: {e}"
+            ),
+        )
+    })?;
     let mut words = command[..start].to_vec();
     words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
     let prepared = Prepared::new(&words, &SettingsArgs::default())?;
@@ -57,14 +68,14 @@ pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Nod
     if nodes.is_empty() {
         let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
         return Err(Error::new(ErrorKind::Io, format!("no process of the probe answered: {said}"))
-            .advise("the launch by itself, to see whether it works without rankweave"));
+            .advise("the launch without rankweave, to see whether it works by itself"));
     }
     let findings = nodes
         .iter()
         .filter(|node| node.preloaded < node.processes)
         .map(|node| {
             let Node { name, processes, preloaded } = node;
-            let text = format!("on {name} the library is in {preloaded} of {processes} processes");
+            let text = format!("on {name}, {preloaded} of {processes} processes have the library");
             Severity::Problem.finding(
                 "not-preloaded",
                 text,

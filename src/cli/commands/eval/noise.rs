@@ -163,8 +163,8 @@ fn text(answer: &NoiseSummary) -> String {
         "mapping from", "k", answer.objective, "95 % interval", "to exact"
     );
     out += &line("the exact matrix", "", answer.exact, 0.0);
-    out += &line("nothing: given order", "", answer.given_order, 0.0);
-    out += &line("nothing: random", "", answer.random, answer.random_ci95);
+    out += &line("no matrix: given order", "", answer.given_order, 0.0);
+    out += &line("no matrix: random", "", answer.random, answer.random_ci95);
     for level in &answer.levels {
         out += &line(level.noise, &level.k.to_string(), level.mean, level.ci95);
     }

@@ -245,9 +245,12 @@ impl Args {
     fn thinned(&self, graph: Graph) -> Result<Graph> {
         let factor = self.sparse_factor;
         if !(0.0..=1.0).contains(&factor) {
-            return Err(Error::new(ErrorKind::Usage, format!("{factor} is not from 0 to 1"))
-                .at("--sparse-factor")
-                .advise("0 for all pairs, 0.1 to leave out those below a tenth of the heaviest"));
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("{factor} is not a number from 0 to 1"),
+            )
+            .at("--sparse-factor")
+            .advise("0 for all pairs, 0.1 to leave out those below a tenth of the heaviest"));
         }
         if factor == 0.0 {
             return Ok(graph);
@@ -281,7 +284,7 @@ impl Args {
             Some(Moves { moved, forced_moves, migration_cost: self.migration_cost })
         };
         if let Some(path) = &self.weights {
-            let expected = "one load a line, line i that of task i";
+            let expected = "one load on each line; line i (from 0) belongs to task i";
             let weights = number_file::read(path, "the load", expected)?;
             let loads =
                 Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;

@@ -14,8 +14,9 @@ use std::cell::Cell;
 pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Result<Settled> {
     let entry = &held.entry;
     let key = units::printable(&entry.key);
-    let meanwhile =
-        || eprintln!("rankweave: meanwhile a newer record of {key} waits; it was not removed");
+    let meanwhile = || {
+        eprintln!("rankweave: a newer record of {key} arrived in the meantime; it was not removed")
+    };
     let choice = match action {
         Action::Recover(choice) => choice,
         Action::Discard => {
@@ -33,10 +34,10 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
     if held.waits_in(&store) {
         return Err(Error::new(
             ErrorKind::Usage,
-            format!("the record {key} waits in this store already"),
+            format!("the record {key} already waits in the directory that --store names"),
         )
         .at(entry.path.display())
-        .advise("--store with the directory of another store"));
+        .advise("--store with another directory"));
     }
     let why = Cell::new("");
     let stays = |before: &Record| {
