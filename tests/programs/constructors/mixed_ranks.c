@@ -62,7 +62,11 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(gather_on, &root);
     MPI_Gather(&block, 1, MPI_DOUBLE, blocks, 1, MPI_DOUBLE, 0, gather_on);
     if (strcmp(how, "unordered") == 0) {
-        usleep(1000 * (unsigned)((getpid() * 7 + time(NULL)) % 11));
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        /* Like a random number: else several runs may print in the same order. */
+        unsigned mixed = ((unsigned)now.tv_nsec ^ (unsigned)getpid() * 2654435761u) * 2654435761u;
+        usleep(1000 * (mixed >> 28));
         printf("block of rank %d is %.12f\n", rank, block);
     } else if (root == 0) {
         FILE *file = out != NULL ? fopen(out, "w") : stdout;

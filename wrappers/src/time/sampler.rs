@@ -17,9 +17,9 @@ const PART: f64 = 1.0 / 1000.0;
 const CYCLE: (f64, f64) = (0.004, 0.5);
 /// Cycles in a phase, and the seconds of the shortest phase.
 const PHASE: (f64, f64) = (4.0, 0.04);
-/// Calls per second that are noted on average: four parts in a thousand of the time of a program that does nothing
+/// Calls per second that are noted on average: two parts in a thousand of the time of a program that does nothing
 /// else.
-const MANY: f64 = 2_000_000.0;
+const MANY: f64 = 1_000_000.0;
 /// Seconds over which calls are counted for that.
 const MEMORY: f64 = 0.25;
 /// The largest weight of a call.
@@ -216,7 +216,8 @@ mod tests {
             let results: Vec<(f64, f64)> =
                 (1..=40u64).map(|s| watch(calls, end, s * 0x9e37_79b9).0).collect();
             let mean = results.iter().map(|r| r.0).sum::<f64>() / 40.0;
-            assert!((mean - truth).abs() < 0.015 * end, "{number}: {mean} of {truth}");
+            let most = if number < 5 { 0.015 } else { 0.03 } * end;
+            assert!((mean - truth).abs() < most, "{number}: {mean} of {truth}");
             let close = results.iter().filter(|(t, e)| (t - truth).abs() <= 2.0 * e).count();
             assert!(close >= if number < 5 { 32 } else { 26 }, "{number}: {close} of 40");
             let most = results.iter().map(|r| r.1).fold(0.0, f64::max);
@@ -228,7 +229,7 @@ mod tests {
     fn not_too_many_calls_are_noted() {
         let calls = program(3.0, 1e-7, 5e-8, 1.0);
         let (_, noted) = watch(&calls, 3.0, 11);
-        assert!(noted < 11_000_000, "{noted} of {}", calls.len());
+        assert!(noted < 8_000_000, "{noted} of {}", calls.len());
     }
 
     #[test]
