@@ -122,10 +122,10 @@ def run(tool, results, stack, work, full):
     launch(SOURCE, ["wait"], "sampled", tolerance=(0.3, 0.1), attempts=3)
     launch(SOURCE, ["wait"], "off")
     launch(SOURCE, ["short", "0.8"], "all", np=2, tolerance=(0.15, 0.1), attempts=3)
-    launch(SOURCE, ["fast", "1"], "sampled", np=2, tolerance=(0.6, 0.05), attempts=4)
+    launch(SOURCE, ["fast", "1.5"], "sampled", np=2, tolerance=(0.6, 0.05), attempts=4)
     launch(SOURCE, ["threads"], "all", tolerance=(0.15, 0.05), attempts=3)
     launch(SOURCE, ["longjmp"], "all", tolerance=(0.1, 0.1), attempts=3)
-    launch(SOURCE, ["fork", "1"], "sampled", np=2, tolerance=(1, 0.5), attempts=4)
+    launch(SOURCE, ["fork", "1.5"], "sampled", np=2, tolerance=(1, 0.5), attempts=4)
     launch(SOURCE, ["exit"], "sampled")
     launch(SOURCE, ["leave"], "all")
     if "mpif" in stack.bindings():

@@ -163,7 +163,10 @@ fn run(mut sampler: Sampler, mut began: u64) -> Seen {
         let ended = now();
         let length = seconds(began, ended);
         seen.add(length, inside, sampler.weight());
-        let is_noting = sampler.learn(calls, length);
+        if sampler.learn(calls, length) {
+            seen.end_group();
+        }
+        let is_noting = sampler.is_noting();
         if NOTED.swap(is_noting, Ordering::AcqRel) != is_noting {
             point_busy();
         }
