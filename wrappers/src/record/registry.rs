@@ -23,8 +23,8 @@ const FIRST: usize = 9;
 /// Nodes that are made at a time.
 const AT_ONCE: usize = 32;
 /// Spreads the bits of handles. Numbers in a row have places that are one or two apart, so that a line of the cache
-/// has the chains of four of them. Addresses in equal steps are spread as well as by any other such factor.
-pub const MULTIPLIER: u64 = 0x1_D1B5_4A33;
+/// has the chains of five of them. Addresses in equal steps are spread as well as by any other such factor.
+pub const MULTIPLIER: u64 = 0x1_9E37_79B9;
 /// The same for parts of handles: near numbers get places that have nothing to do with each other.
 pub const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -84,9 +84,9 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     #[inline(always)]
     pub(crate) fn chain(bits: u64, mask: usize) -> usize {
         let place = if NEAR {
-            // Handles are at most 48 bits long. Above are the lowest bits of an address, if it was rotated: they
-            // tell nothing of its place.
-            (((bits << 16) >> 32).wrapping_mul(SCATTER) >> 40).wrapping_add(bits & 0xffff)
+            // Handles in a row share no chain, however many there are: a collision costs an access to memory that
+            // nothing foresees. What is far away tells apart those in steps of a power of two.
+            bits ^ (bits >> 11)
         } else {
             bits.wrapping_mul(MULTIPLIER) >> 32
         };
