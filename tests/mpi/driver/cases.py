@@ -113,9 +113,9 @@ def cases():
     found.append(Case("sendrecv_threads.c", 200, sizes=(4,), light=True,
                       matrix=lambda np: expected.ring(np, 8, 4 * 200)))
     for when in ("before", "after"):
-        # Open MPI needs keys itself in MPI_Init.
+        # Open MPI and Intel MPI need keys themselves in MPI_Init.
         found.append(Case("no_keys.c", when, matrix=lambda np: expected.ring(np, 100, 10), sizes=(4,),
-                          without=OPENMPI if when == "before" else ()))
+                          without=(*OPENMPI, *INTEL) if when == "before" else ()))
     found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
     found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
                       matrix=lambda np: expected.ring(np, 100, 10)))
