@@ -138,8 +138,8 @@ macro_rules! fast_send {
 }
 pub(crate) use fast_send;
 
-use crate::record::communicator::Slot;
 use crate::record::registry::{Node, Registry};
+use crate::record::slot::Slot;
 use crate::record::thread::Size;
 use std::mem::offset_of;
 
@@ -159,7 +159,7 @@ const _: () = {
 };
 
 const _: () = {
-    assert!(size_of::<crate::record::block::Cell>() == 16, "`shl r10, 4` above");
-    assert!(std::mem::offset_of!(crate::record::block::Cell, bytes) == 0);
-    assert!(std::mem::offset_of!(crate::record::block::Cell, messages) == 8);
+    assert!(size_of::<crate::record::cell::Cell>() == 16, "`shl r10, 4` above");
+    assert!(std::mem::offset_of!(crate::record::cell::Cell, bytes) == 0);
+    assert!(std::mem::offset_of!(crate::record::cell::Cell, messages) == 8);
 };

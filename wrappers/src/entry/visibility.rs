@@ -30,10 +30,13 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+// Miri has no objects of a process to look at.
+#[cfg(not(miri))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
 
+#[cfg_attr(miri, allow(dead_code))]
 extern "C" fn at_load() {
     let _ = std::panic::catch_unwind(|| {
         if !may_have_mpi() {

@@ -3,6 +3,7 @@
 //! Memory: 16 bytes per task and kind of traffic that occurs, in the spill file where there is one
 //! (see [`crate::spill`]), so that the sums outlive the process.
 
+use crate::record::cell::Cell;
 use crate::record::ways::Ways;
 use crate::spill;
 use crate::spill::calls::Calls;
@@ -11,31 +12,6 @@ use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout::{self, Head};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-
-/// Bytes and messages to one task. Written by one thread, read by any.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Cell {
-    pub(crate) bytes: AtomicU64,
-    pub(crate) messages: AtomicU64,
-}
-
-impl Cell {
-    /// Counts messages; only the owning thread may call this.
-    #[inline(always)]
-    pub fn add(&self, bytes: u64, messages: u64) {
-        self.bytes.store(self.bytes.load(Ordering::Relaxed).wrapping_add(bytes), Ordering::Relaxed);
-        let sum = self.messages.load(Ordering::Relaxed).wrapping_add(messages);
-        self.messages.store(sum, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Traffic {
-        Traffic {
-            bytes: self.bytes.load(Ordering::Relaxed),
-            messages: self.messages.load(Ordering::Relaxed),
-        }
-    }
-}
 
 /// Whether a thread is in a call of a busy entry point (see [`crate::time`]). Written by one thread, read by any.
 #[derive(Debug, Default)]
@@ -89,7 +65,8 @@ impl Block {
     pub fn add_to(&self, sums: &mut [Traffic], row: usize) {
         if !self.cells[row].load(Ordering::Acquire).is_null() {
             for (sum, cell) in sums.iter_mut().zip(self.cells_of(row).unwrap_or_default()) {
-                sum.add(cell.get());
+                let (bytes, messages) = cell.get();
+                sum.add(Traffic { bytes, messages });
             }
         }
     }

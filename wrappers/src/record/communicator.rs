@@ -10,8 +10,8 @@ use crate::spill::{self, Region};
 use libc::c_int;
 use rw::store::spill::layout::{self, Head};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The number that the next one gets.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -20,76 +20,12 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 pub const UNKNOWN: u32 = u32::MAX;
 /// In a table of tasks: this rank is no task of the job's own world.
 pub const OUTSIDE: u32 = u32::MAX - 1;
-/// Ranks whose tasks stand in the slot.
-const IN_SLOT: usize = 3;
 /// Groups up to this size are translated without memory of their own.
 const FEW: usize = 16;
 /// Tasks that need no memory of their own.
 const INLINE: usize = 6;
 /// Groups up to this size are translated at once.
 const TRANSLATE_ALL: usize = 512;
-
-/// What the fast paths need of a communicator. They read it by the offsets of its fields.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Slot {
-    /// Handle to use in calls (differs for a replaced world).
-    pub effective: AtomicU64,
-    /// Number of the communicator.
-    pub number: AtomicU64,
-    /// Task of each rank that can be addressed, or [`UNKNOWN`] and above.
-    pub tasks: AtomicPtr<AtomicU32>,
-    /// Ranks that can be addressed.
-    pub size: AtomicU32,
-    /// The tasks of a small communicator: `tasks` points here, into a line of the cache that is read anyway.
-    few: [AtomicU32; IN_SLOT],
-    /// Owned by the table of communicators.
-    pub entry: AtomicPtr<Communicator>,
-}
-
-impl Slot {
-    /// Describes a communicator, which the table owns from now on.
-    pub fn fill(&self, communicator: Arc<Communicator>) {
-        self.effective.store(communicator.effective, Ordering::Relaxed);
-        self.number.store(communicator.number, Ordering::Relaxed);
-        // Those of small communicators are all known: they do not change any more.
-        let few = communicator.tasks.len() <= IN_SLOT;
-        for (slot, task) in self.few.iter().zip(communicator.tasks.iter()) {
-            slot.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-        let tasks = if few { self.few.as_ptr() } else { communicator.tasks.as_ptr() };
-        self.tasks.store(tasks.cast_mut(), Ordering::Relaxed);
-        self.size.store(communicator.size(), Ordering::Relaxed);
-        self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
-    }
-
-    /// Gives the communicator back, or null. A handle that no communicator has addresses nobody here.
-    pub fn empty(&self) -> Option<Arc<Communicator>> {
-        self.effective.store(u64::MAX, Ordering::Relaxed);
-        self.size.store(0, Ordering::Relaxed);
-        let entry = self.entry.swap(std::ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the address came from `Arc::into_raw` in `fill` and is taken once.
-        (!entry.is_null()).then(|| unsafe { Arc::from_raw(entry) })
-    }
-
-    /// Whether collective calls were counted on it that are expanded later. The caller frees the communicator,
-    /// or is being told so by MPI.
-    pub fn has_collectives(&self) -> bool {
-        // SAFETY: the entry is dropped only when its communicator is freed, which only the caller may do now.
-        unsafe { self.entry.load(Ordering::Relaxed).as_ref() }
-            .is_some_and(|entry| entry.has_collectives())
-    }
-
-    /// The communicator, shared.
-    pub fn shared(&self) -> Option<Arc<Communicator>> {
-        let entry = self.entry.load(Ordering::Relaxed).cast_const();
-        // SAFETY: as in `empty`; the caller holds the lock under which it is given back.
-        (!entry.is_null()).then(|| unsafe {
-            Arc::increment_strong_count(entry);
-            Arc::from_raw(entry)
-        })
-    }
-}
 
 /// The task of each rank.
 #[derive(Debug)]
@@ -215,6 +151,11 @@ impl Communicator {
     /// Whether neighbourhood collectives were recorded on it.
     pub fn has_neighbours(&self) -> bool {
         self.neighbours.get().is_some()
+    }
+
+    /// Task of each rank that can be addressed, or [`UNKNOWN`] and above.
+    pub fn tasks(&self) -> &[AtomicU32] {
+        &self.tasks
     }
 
     /// Number of ranks that can be addressed.

@@ -10,11 +10,12 @@
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::communicator::{Communicator, Slot};
+use crate::record::communicator::Communicator;
 use crate::record::counters;
 use crate::record::epoch_sums::Moves;
 use crate::record::expansion;
 use crate::record::registry::{Node, Registry};
+use crate::record::slot::Slot;
 use crate::record::thread::{self, Thread};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
@@ -59,16 +60,14 @@ unsafe extern "C" fn deleted<A: Abi>(
 /// Drops the entry of a handle, after folding in what was recorded on it; if a number is given, only the
 /// entry with this number. No lock is held while MPI is called.
 fn forget_handle<A: Abi>(bits: u64, number: Option<u64>) {
-    let meant = |slot: &Slot| number.is_none_or(|n| n == slot.number.load(Ordering::Relaxed));
-    let take = |slot: &Slot| if meant(slot) { slot.empty() } else { None };
     // The entry is gone already in the delete callback of a communicator that the program frees.
     let Some(node) = COMMUNICATORS.find(bits) else { return };
     if !node.value.has_collectives() {
-        drop(COMMUNICATORS.remove(bits, take));
+        drop(COMMUNICATORS.leave(bits, number));
         return;
     }
     let moving = MOVES.begin();
-    if let Some(communicator) = COMMUNICATORS.remove(bits, take) {
+    if let Some(communicator) = COMMUNICATORS.leave(bits, number) {
         counters::for_each_block(|block| expansion::fold::<A>(block, &communicator));
     }
     drop(moving);
@@ -231,28 +230,22 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
     {
         return None;
     }
-    let made = Arc::new(Communicator::of::<A>(comm)?);
+    let made = Communicator::of::<A>(comm)?;
     let (number, effective, is_world) = (made.number, made.effective(), made.is_world());
-    let node = match COMMUNICATORS.insert(bits, |slot| slot.fill(made)) {
-        Ok(node) => node,
-        // Another thread was faster.
-        Err(other) => return Some(other),
-    };
     // The world lives until the end; everything else tells when it goes. MPI is not called with the
     // table locked: it may call back.
-    if !is_world {
+    let tell = || {
         let (effective, keyval) = (A::Comm::from_bits(effective), KEYVAL.load(Ordering::Acquire));
         // SAFETY: keyval and communicator are valid; the value is a number, never dereferenced.
-        let code = unsafe { pmpi::<A>().comm_set_attr(effective, keyval, number as *mut c_void) };
-        if code != 0 {
-            // Nothing would tell when it is freed. The entry stays in memory, because another thread
-            // may be using it.
-            std::mem::forget(COMMUNICATORS.look(bits, Slot::shared));
-            forget_handle::<A>(bits, Some(number));
-            return None;
-        }
+        is_world
+            || unsafe { pmpi::<A>().comm_set_attr(effective, keyval, number as *mut c_void) } == 0
+    };
+    let node = COMMUNICATORS.enter(bits, made, tell);
+    if node.is_none() {
+        // Nothing would tell when it is freed.
+        forget_handle::<A>(bits, Some(number));
     }
-    Some(node)
+    node
 }
 
 /// The end of recording: all entries are dropped (their attributes outlive them).

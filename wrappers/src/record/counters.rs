@@ -5,59 +5,24 @@
 //! to the next new thread; sums over all blocks are the process's row of the matrix.
 
 use crate::record::block::Block;
+use crate::record::pool::{Owned, Pool};
 use crate::record::thread;
 use crate::sys::hook::Hook;
 use crate::sys::thread_key;
 use rw::matrix::{Kind, Traffic};
 use rw::store::spill::layout;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A block, and whether a thread has it; never dropped.
-#[derive(Debug)]
-struct Owned {
-    block: Block,
-    in_use: AtomicBool,
-    /// The block that was made before it.
-    next: AtomicPtr<Owned>,
-}
-
-/// The block that was made last. Blocks are never removed, so that no lock is needed, and a process may be forked
-/// at any moment.
-static LAST: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
-
-/// All blocks.
-fn all() -> impl Iterator<Item = &'static Owned> {
-    // SAFETY: null, or a block that is leaked.
-    let of = |owned: *const Owned| unsafe { owned.as_ref() };
-    std::iter::successors(of(LAST.load(Ordering::Acquire)), move |owned| {
-        of(owned.next.load(Ordering::Acquire))
-    })
-}
-
-/// A new block, which the calling thread has; `None` if memory is out.
-fn add(tasks: usize) -> Option<&'static Owned> {
-    let owned: &'static Owned = Box::leak(Box::new(Owned {
-        block: Block::new(tasks)?,
-        in_use: AtomicBool::new(true),
-        next: AtomicPtr::new(std::ptr::null_mut()),
-    }));
-    let this = std::ptr::from_ref(owned).cast_mut();
-    let mut last = LAST.load(Ordering::Acquire);
-    loop {
-        owned.next.store(last, Ordering::Release);
-        match LAST.compare_exchange(last, this, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Some(owned),
-            Err(now) => last = now,
-        }
-    }
-}
-
+/// The blocks of all threads, also of those that have ended.
+static BLOCKS: Pool<Block> = Pool::new();
 static TASKS: AtomicUsize = AtomicUsize::new(0);
 /// Runs when a call is to be recorded and no job has started: the upper layer may start the job then.
 pub static LATE_START: Hook<fn()> = Hook::new();
 
 /// Sets the number of tasks of the job; before it nothing can be counted.
 pub fn set_tasks(tasks: usize) {
+    // Made here and not in a first call: the C library takes locks of its own for that.
+    key_of_ends();
     TASKS.store(tasks, Ordering::Release);
 }
 
@@ -85,14 +50,13 @@ pub fn mine() -> Option<&'static Block> {
     if tasks == 0 || thread.inside.load(Ordering::Relaxed) != 0 {
         return None;
     }
-    let free = all().find(|owned| !owned.in_use.swap(true, Ordering::AcqRel));
-    let owned = free.or_else(|| add(tasks))?;
+    let owned = BLOCKS.take(|| Block::new(tasks))?;
     if !released_at_thread_end(owned) {
         // The block could not be handed back when this thread ends, so this thread is not recorded.
-        owned.in_use.store(false, Ordering::Release);
+        owned.give_back();
         return None;
     }
-    let block = &owned.block;
+    let block = &owned.what;
     thread.block.store(std::ptr::from_ref(block).cast_mut(), Ordering::Relaxed);
     let cells = block.row(Kind::PointToPoint).unwrap_or_default();
     thread.cells.store(cells.as_ptr().cast_mut(), Ordering::Relaxed);
@@ -107,28 +71,34 @@ pub fn mine_for_sums() -> Option<&'static Block> {
     if held.is_null() { mine() } else { Some(unsafe { &*held }) }
 }
 
-/// Has the block handed back when this thread ends; `false` if that cannot be.
-fn released_at_thread_end(owned: &'static Owned) -> bool {
+/// Hands the block of a thread back that has ended.
+unsafe extern "C" fn ended(owned: *mut libc::c_void) {
+    // SAFETY: the value set below: a block that is never dropped.
+    let owned: &Owned<Block> = unsafe { &*owned.cast() };
+    // Destructors of other keys may still send: they take a block anew.
+    let thread = thread::current();
+    thread.forget_communicator();
+    thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
+    owned.what.presence.frame.store(0, Ordering::Relaxed);
+    owned.give_back();
+}
+
+/// The key whose destructor does this; `None` if the program has taken all keys.
+fn key_of_ends() -> Option<libc::pthread_key_t> {
     static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
-    unsafe extern "C" fn ended(owned: *mut libc::c_void) {
-        // SAFETY: the value set below: a block that is never dropped.
-        let owned: &Owned = unsafe { &*owned.cast() };
-        // Destructors of other keys may still send: they take a block anew.
-        let thread = thread::current();
-        thread.forget_communicator();
-        thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
-        owned.block.presence.frame.store(0, Ordering::Relaxed);
-        owned.in_use.store(false, Ordering::Release);
-    }
-    let key = KEY.get_or_init(|| {
+    *KEY.get_or_init(|| {
         let mut key = 0;
         // SAFETY: creates a key with a destructor of the right type.
         let code = unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) };
         (code == 0 && key != thread_key::NONE).then_some(key)
-    });
+    })
+}
+
+/// Has the block handed back when this thread ends; `false` if that cannot be.
+fn released_at_thread_end(owned: &'static Owned<Block>) -> bool {
     let value: *const libc::c_void = std::ptr::from_ref(owned).cast();
     // SAFETY: the key exists; the value is only read by the destructor.
-    if key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) == 0 }) {
+    if key_of_ends().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) == 0 }) {
         return true;
     }
     // The program has taken all keys. The storage of the first thread stays until the process ends.
@@ -147,13 +117,13 @@ fn released_at_thread_end(owned: &'static Owned) -> bool {
 
 /// Runs `visit` on every block that exists.
 pub fn for_each_block(mut visit: impl FnMut(&'static Block)) {
-    all().for_each(|owned| visit(&owned.block));
+    BLOCKS.all().for_each(|owned| visit(&owned.what));
 }
 
 /// How many threads are in a call of a busy entry point just now, and how many such calls were made.
 pub fn presence() -> (u32, u64) {
-    all().fold((0, 0), |(inside, calls), owned| {
-        let presence = &owned.block.presence;
+    BLOCKS.all().fold((0, 0), |(inside, calls), owned| {
+        let presence = &owned.what.presence;
         let is_inside = presence.frame.load(Ordering::Relaxed) != 0;
         (inside + u32::from(is_inside), calls + presence.calls.load(Ordering::Relaxed))
     })

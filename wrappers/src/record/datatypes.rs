@@ -59,7 +59,10 @@ fn forget_uses(bits: u64) {
     }
 }
 
-static KEYVAL: AtomicI32 = AtomicI32::new(-1);
+/// No keyval could be made: what no MPI has as one.
+const NO_KEYVAL: c_int = -1;
+static KEYVAL: AtomicI32 = AtomicI32::new(NO_KEYVAL);
+
 /// Makes the keyval whose delete callback tells that a datatype is gone.
 pub fn start<A: Abi>() {
     let keyval = attribute::keyval::<A::Datatype>(deleted::<A>, |copy, delete, keyval| {
@@ -173,12 +176,16 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
         value.bytes.store(size, Ordering::Relaxed);
         value.in_collective.store(false, Ordering::Relaxed);
     };
+    let keyval = KEYVAL.load(Ordering::Acquire);
+    if combiner != A::COMBINER_NAMED && keyval == NO_KEYVAL {
+        // MPI would end the program for an attribute without a keyval.
+        return size;
+    }
     let node = match SIZES.insert(bits, fill) {
         // Another thread was faster. That one sets the attribute.
         Err(node) => node,
         Ok(node) if combiner == A::COMBINER_NAMED => node,
         Ok(node) => {
-            let keyval = KEYVAL.load(Ordering::Acquire);
             // SAFETY: a valid derived type and keyval; the value is never read. MPI is called with no lock
             // held: it may call back.
             if unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) } != 0 {

@@ -9,7 +9,8 @@
 //!
 //! Limit: after [`TRIES`] attempts the last sum is taken as it is.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::sys::sync::{self, AtomicU64, fence};
+use std::sync::atomic::Ordering;
 
 /// How often a sum is repeated at most.
 const TRIES: usize = 10_000;
@@ -26,9 +27,9 @@ pub struct Moves {
 pub struct Move<'a>(&'a Moves);
 
 impl Moves {
-    pub const fn new() -> Self {
+    sync::constant! { pub fn new() -> Self {
         Moves { begun: AtomicU64::new(0), ended: AtomicU64::new(0) }
-    }
+    } }
 
     /// Counts move from here on.
     pub fn begin(&self) -> Move<'_> {
@@ -48,7 +49,7 @@ impl Moves {
                     return seen;
                 }
             }
-            std::thread::yield_now();
+            sync::yield_now();
         }
         look()
     }

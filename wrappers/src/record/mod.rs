@@ -6,6 +6,7 @@
 //! task up, add to two counters.
 
 pub mod block;
+pub mod cell;
 pub mod collective;
 pub mod communicator;
 pub mod communicators;
@@ -17,11 +18,14 @@ pub mod neighbour;
 pub mod onesided;
 pub mod pause;
 pub mod persistent;
+pub mod pool;
 pub mod registry;
+pub mod slot;
 pub mod thread;
 pub mod uniform;
 pub mod ways;
 pub mod window;
+pub mod windows;
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};

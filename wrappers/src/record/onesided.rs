@@ -9,17 +9,17 @@ use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
 use crate::record::counters;
 use crate::record::datatypes;
-use crate::record::registry::{Node, Registry};
 use crate::record::thread::{self, Thread};
 use crate::record::window::Window;
+use crate::record::windows::{Place, Windows};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::store::spill::layout;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// The windows in use, which own their entries.
-static WINDOWS: Registry<AtomicPtr<Window>> = Registry::new();
+/// The windows in use.
+static WINDOWS: Windows = Windows::new();
 /// False until windows are recorded.
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
@@ -42,56 +42,29 @@ unsafe extern "C" fn deleted<A: Abi>(
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    let entry = take(win.bits());
-    if !entry.is_null() {
-        // SAFETY: made by `Box::into_raw` and taken out of the table once. The window is being freed, so that no
-        // call uses it.
-        drop(unsafe { Box::from_raw(entry) });
-    }
+    // The window is being freed, so that no call uses it.
+    drop(WINDOWS.take(win.bits()));
     0
-}
-
-/// Takes the entry of a handle out of the table; null if there is none.
-fn take(bits: u64) -> *mut Window {
-    let out = |value: &AtomicPtr<Window>| Some(value.swap(std::ptr::null_mut(), Ordering::Relaxed));
-    WINDOWS.remove(bits, out).unwrap_or(std::ptr::null_mut())
 }
 
 /// The window of this handle, if it was used before.
 #[inline(always)]
-fn known(thread: &Thread, bits: u64) -> Option<&'static Node<AtomicPtr<Window>>> {
-    // SAFETY: nodes are never given back.
-    let last = unsafe { thread.win.load(Ordering::Relaxed).as_ref() };
-    if last.is_some_and(|last| last.is(bits)) {
-        return last;
-    }
-    let found = WINDOWS.get(bits)?;
-    thread.win.store(std::ptr::from_ref(found).cast_mut(), Ordering::Relaxed);
-    Some(found)
+fn known(thread: &Thread, bits: u64) -> Option<&'static Place> {
+    WINDOWS.known(&thread.win, bits)
 }
 
-/// Makes the entry of a window. Of several threads that meet it at the same time one makes the entry, and
-/// that one sets the attribute: setting it again would call the delete callback, which drops the entry.
+/// Makes the entry of a window.
 #[cold]
-fn add<A: Abi>(win: A::Win) -> Option<&'static Node<AtomicPtr<Window>>> {
+fn add<A: Abi>(win: A::Win) -> Option<&'static Place> {
     if win.bits() == 0 || !RECORDING.load(Ordering::Acquire) {
         return None;
     }
     let window = Box::new(Window::of::<A>(win)?);
-    let fill = |value: &AtomicPtr<Window>| value.store(Box::into_raw(window), Ordering::Relaxed);
-    let node = match WINDOWS.insert(win.bits(), fill) {
-        Ok(node) => node,
-        Err(other) => return Some(other),
-    };
     let keyval = KEYVAL.load(Ordering::Acquire);
-    // SAFETY: a valid window and keyval; the value is never read. MPI is called with no lock held.
-    if unsafe { pmpi::<A>().win_set_attr(win, keyval, std::ptr::null_mut()) } != 0 {
-        // Nothing would tell when it is freed. The entry stays in memory, because another thread may be
-        // using it.
-        take(win.bits());
-        return None;
-    }
-    Some(node)
+    WINDOWS.add(win.bits(), window, || {
+        // SAFETY: a valid window and keyval; the value is never read.
+        unsafe { pmpi::<A>().win_set_attr(win, keyval, std::ptr::null_mut()) == 0 }
+    })
 }
 
 /// So many elements of a datatype.

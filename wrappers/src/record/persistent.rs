@@ -101,13 +101,17 @@ pub unsafe fn send<A: Abi>(
 /// # Safety
 /// `request` is the output argument of a call that returned `code`.
 pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: PersistentSends) {
-    let Some(first) = plan.first else { return };
     if code != 0 || request.is_null() || counters::tasks() == 0 {
         return;
     }
     // SAFETY: the call succeeded, so the request is set.
     let bits = key::<A>(unsafe { *request });
     guarded(|| {
+        // A request of this handle was freed unseen, if there still is one.
+        if PLANS.find(bits).is_some() {
+            drop(PLANS.remove(bits, |planned| Some(planned.empty())));
+        }
+        let first = plan.first?;
         let whole = (!plan.is_one_message()).then(|| Box::new(plan));
         let fill = |planned: &Planned| {
             let task = (first.task as usize).min(counters::tasks()) as u32;
@@ -117,10 +121,6 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
                 .plan
                 .store(whole.map_or(std::ptr::null_mut(), Box::into_raw), Ordering::Relaxed);
         };
-        // A request of this handle was freed unseen, if there still is one.
-        if PLANS.find(bits).is_some() {
-            drop(PLANS.remove(bits, |planned| Some(planned.empty())));
-        }
         PLANS.insert(bits, fill).ok().map(|_| ())
     });
 }

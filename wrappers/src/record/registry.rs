@@ -13,15 +13,15 @@
 //! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a
 //! thread may be reading them; together they are smaller than the new one.
 
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use crate::sys::sync::{self, AtomicPtr, AtomicU64, Mutex, fence};
+use std::sync::atomic::Ordering;
 
 /// The key of a node that has no object.
 const GONE: u64 = u64::MAX;
 /// Chains at first, as a power of two.
-const FIRST: usize = 9;
+const FIRST: usize = if sync::MODEL { 1 } else { 9 };
 /// Nodes that are made at a time.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = if sync::MODEL { 2 } else { 32 };
 /// Spreads the bits of handles. Numbers in a row have places that are one or two apart, so that a line of the cache
 /// has the chains of five of them. Addresses in equal steps are spread as well as by any other such factor.
 pub const MULTIPLIER: u64 = 0x1_9E37_79B9;
@@ -71,14 +71,14 @@ struct Changes<T: 'static> {
 }
 
 impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
-    pub const fn new() -> Self {
+    sync::constant! { pub fn new() -> Self {
         let changes = Changes { objects: 0, free: Vec::new() };
         Registry {
             chains: AtomicPtr::new(std::ptr::null_mut()),
             cuts: AtomicU64::new(0),
             changes: Mutex::new(changes),
         }
-    }
+    } }
 
     /// The chain of a key among `mask + 1`. The fast path of a send has the same for tables that are not `NEAR`.
     #[inline(always)]
@@ -101,14 +101,15 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             return None;
         }
         // SAFETY: an array of `made`, never given back; its first element is the mask.
-        unsafe { Some(((*chains).load(Ordering::Relaxed) as usize, chains.add(1))) }
+        unsafe { Some(((*chains).load(Ordering::Relaxed).addr(), chains.add(1))) }
     }
 
     /// A new array of `1 << bits` empty chains.
     fn made(bits: usize) -> *mut AtomicPtr<Node<T>> {
         let empty = |_| AtomicPtr::new(std::ptr::null_mut());
         let array: Box<[AtomicPtr<Node<T>>]> = (0..=1_usize << bits).map(empty).collect();
-        array[0].store(((1_usize << bits) - 1) as *mut Node<T>, Ordering::Relaxed);
+        let mask = (1_usize << bits) - 1;
+        array[0].store(std::ptr::without_provenance_mut(mask), Ordering::Relaxed);
         Box::leak(array).as_mut_ptr()
     }
 

@@ -4,11 +4,12 @@
 //! loads and no call. A preloaded library may use that model. It takes [`SIZE`] bytes of every thread.
 //! The assembler is needed because stable Rust cannot ask for the model.
 
-use crate::record::block::{Block, Cell};
-use crate::record::communicator::Slot;
+use crate::record::block::Block;
+use crate::record::cell::Cell;
 use crate::record::registry::Node;
+use crate::record::slot::Slot;
 use crate::record::ways::Ways;
-use crate::record::window::Window;
+use crate::record::windows::Place;
 use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -48,7 +49,7 @@ pub struct Thread {
     /// The ways of calling collectives that its block has at hand; null before the first such call.
     pub ways: AtomicPtr<Ways>,
     /// The window used last; null = none.
-    pub win: AtomicPtr<Node<AtomicPtr<Window>>>,
+    pub win: AtomicPtr<Place>,
     /// Where on the stack the call lies that is being timed, and when it began; 0 = none.
     pub timed: AtomicU64,
     pub timed_since: AtomicU64,

@@ -13,5 +13,6 @@ pub mod node;
 pub mod panic_barrier;
 pub mod signal;
 pub mod step_timer;
+pub mod sync;
 pub mod thread_key;
 pub mod worker_thread;

@@ -1,0 +1,102 @@
+//! The place of a communicator in the table of those in use: what the fast paths read, and how communicators come
+//! and go.
+
+use crate::record::communicator::Communicator;
+use crate::record::registry::{Node, Registry};
+use crate::sys::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering;
+
+/// Ranks whose tasks stand in the slot.
+const IN_SLOT: usize = 3;
+
+/// What the fast paths need of a communicator. They read it by the offsets of its fields.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Slot {
+    /// Handle to use in calls (differs for a replaced world).
+    pub effective: AtomicU64,
+    /// Number of the communicator.
+    pub number: AtomicU64,
+    /// Task of each rank that can be addressed, or [`UNKNOWN`](crate::record::communicator::UNKNOWN) and above.
+    pub tasks: AtomicPtr<AtomicU32>,
+    /// Ranks that can be addressed.
+    pub size: AtomicU32,
+    /// The tasks of a small communicator: `tasks` points here, into a line of the cache that is read anyway.
+    few: [AtomicU32; IN_SLOT],
+    /// Owned by the table of communicators.
+    pub entry: AtomicPtr<Communicator>,
+}
+
+impl Slot {
+    /// Describes a communicator, which the table owns from now on.
+    pub fn fill(&self, communicator: Arc<Communicator>) {
+        self.effective.store(communicator.effective(), Ordering::Relaxed);
+        self.number.store(communicator.number, Ordering::Relaxed);
+        // Those of small communicators are all known: they do not change any more.
+        let few = communicator.tasks().len() <= IN_SLOT;
+        for (slot, task) in self.few.iter().zip(communicator.tasks().iter()) {
+            slot.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let tasks = if few { self.few.as_ptr() } else { communicator.tasks().as_ptr() };
+        self.tasks.store(tasks.cast_mut(), Ordering::Relaxed);
+        self.size.store(communicator.size(), Ordering::Relaxed);
+        self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Gives the communicator back, or null. A handle that no communicator has addresses nobody here.
+    pub fn empty(&self) -> Option<Arc<Communicator>> {
+        self.effective.store(u64::MAX, Ordering::Relaxed);
+        self.size.store(0, Ordering::Relaxed);
+        let entry = self.entry.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the address came from `Arc::into_raw` in `fill` and is taken once.
+        (!entry.is_null()).then(|| unsafe { Arc::from_raw(entry) })
+    }
+
+    /// Whether collective calls were counted on it that are expanded later. The caller frees the communicator,
+    /// or is being told so by MPI.
+    pub fn has_collectives(&self) -> bool {
+        // SAFETY: the entry is dropped only when its communicator is freed, which only the caller may do now.
+        unsafe { self.entry.load(Ordering::Relaxed).as_ref() }
+            .is_some_and(|entry| entry.has_collectives())
+    }
+
+    /// The communicator, shared.
+    pub fn shared(&self) -> Option<Arc<Communicator>> {
+        let entry = self.entry.load(Ordering::Relaxed).cast_const();
+        // SAFETY: as in `empty`; the caller holds the lock under which it is given back.
+        (!entry.is_null()).then(|| unsafe {
+            Arc::increment_strong_count(entry);
+            Arc::from_raw(entry)
+        })
+    }
+}
+
+impl Registry<Slot> {
+    /// Adds a communicator, unless another thread was faster. `tell` has MPI tell when the communicator is freed.
+    /// No lock is held meanwhile. `None` if that cannot be: the caller then takes the communicator out.
+    pub fn enter(
+        &self,
+        bits: u64,
+        made: Communicator,
+        tell: impl FnOnce() -> bool,
+    ) -> Option<&'static Node<Slot>> {
+        let made = Arc::new(made);
+        let node = match self.insert(bits, |slot| slot.fill(made)) {
+            Ok(node) => node,
+            // Another thread was faster, and that one has MPI tell.
+            Err(other) => return Some(other),
+        };
+        if tell() {
+            return Some(node);
+        }
+        // The entry stays in memory, because another thread may be using it.
+        std::mem::forget(self.look(bits, Slot::shared));
+        None
+    }
+
+    /// Takes a communicator out, which is being freed; if a number is given, only the one with this number.
+    pub fn leave(&self, bits: u64, number: Option<u64>) -> Option<Arc<Communicator>> {
+        let meant = |slot: &Slot| number.is_none_or(|n| n == slot.number.load(Ordering::Relaxed));
+        self.remove(bits, |slot| if meant(slot) { slot.empty() } else { None })
+    }
+}
