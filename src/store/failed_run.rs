@@ -16,7 +16,7 @@ use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
 use crate::base::error::{Error, Result};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A record that a launch has stored, for what happens to the launch afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,10 +139,13 @@ impl Store {
         let folder = self.runs_folder(key);
         let is_usable = check_folder(&folder).is_ok();
         let Some(files) = fs::read_dir(&folder).ok().filter(|_| is_usable) else { return };
+        // The folder is closed before another one is opened: closing it may fail, which is a panic in std, and
+        // two of them at once would end the process.
+        let files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
         let mut had_marks = false;
-        for file in files.flatten() {
-            let name = file.file_name();
-            let mark = name.to_str().and_then(|name| name.strip_prefix(MARK)?.split_once('-'));
+        for file in files {
+            let name = file.file_name().and_then(|name| name.to_str());
+            let mark = name.and_then(|name| name.strip_prefix(MARK)?.split_once('-'));
             let Some((launch, code)) = mark else { continue };
             let (launch, code) = (u64::from_str_radix(launch, 16), code.parse());
             if let (Ok(launch), Ok(code)) = (launch, code)
@@ -151,7 +154,7 @@ impl Store {
                 // The next reader tries again.
                 continue;
             }
-            had_marks |= fs::remove_file(file.path()).is_ok();
+            had_marks |= fs::remove_file(file).is_ok();
         }
         if had_marks {
             // It stays if it holds anything.
