@@ -50,7 +50,7 @@ fn source(record: &Record, fit: Fit) -> (u8, String) {
     let shown: String = arguments.chars().take(LONGEST).collect();
     let more = if shown.len() < arguments.len() { "…" } else { "" };
     match fit {
-        Fit::OtherKind if record.launch.mode == LaunchMode::Import => {
+        Fit::OtherKind | Fit::Chosen if record.launch.mode == LaunchMode::Import => {
             (2, "an imported matrix is used".into())
         }
         Fit::SameKind => (2, "the matrix of a launch with the same arguments is used".into()),
@@ -171,7 +171,7 @@ impl LaunchRecorder {
     }
 
     /// Removes the parts of the matrix that this job put into the store while it ran.
-    pub fn forget_flushed(&self, job: u64) {
+    fn forget_flushed(&self, job: u64) {
         if let Some(store) = self.storage.store() {
             // A part that cannot be removed is found again by 'rankweave recover'.
             let _ = spill::Waiting::of(store).remove(job);
@@ -265,18 +265,24 @@ impl LaunchRecorder {
     }
 
     /// Makes the record of this launch and puts it where it goes. A file that has to wait on the node
-    /// belongs to `user`. Returns what the user has to know.
-    pub fn keep(mut self, end: LaunchEnd<'_>, user: u32) -> Vec<Message> {
+    /// belongs to `user`. Returns what the user has to know, and whether the counters of the processes are
+    /// not needed any more.
+    pub fn keep(mut self, end: LaunchEnd<'_>, user: u32) -> (Vec<Message>, bool) {
         if end.collected.incomplete {
             let message = Message::new(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory there)",
             );
-            return vec![message.meaning("nothing is stored").advice("rankweave recover")];
+            let said = message.meaning("nothing is stored").advice("rankweave recover");
+            return (vec![said], false);
         }
+        let job = end.instructions.job.id;
         let record = self.record(end);
-        let problem = self.storage.keep(&record, &self.settings.spill, user);
+        let (problem, is_kept) = self.storage.keep(&record, &self.settings.spill, user);
         let summary = (self.settings.verbose >= 1).then(|| Message::new(self.summary(&record)));
-        problem.into_iter().chain(summary).collect()
+        if is_kept {
+            self.forget_flushed(job);
+        }
+        (problem.into_iter().chain(summary).collect(), is_kept)
     }
 
     fn record(&mut self, end: LaunchEnd<'_>) -> Record {

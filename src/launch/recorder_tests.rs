@@ -61,7 +61,8 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     let mut instructions = Instructions::of(&policy, &settings(), TASKS);
     instructions.job.id = 7;
     let key = recorder.key().to_string();
-    let said = recorder.keep(end(&instructions), user());
+    let (said, is_kept) = recorder.keep(end(&instructions), user());
+    assert!(is_kept);
     assert_eq!(said.len(), 1, "{said:?}");
     let said = said[0].to_string();
     let wanted = format!("{key}: launcher's order, 4.00 MiB sent, 4.00 MiB between nodes, 10.0 s");
@@ -82,7 +83,7 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     instructions.action = policy.action;
     instructions.process_of_task = settled.process_of_task;
     instructions.job.id = 8;
-    let said = recorder.keep(end(&instructions), user())[0].to_string();
+    let said = recorder.keep(end(&instructions), user()).0[0].to_string();
     assert!(
         said.contains(": ranks reordered, 4.00 MiB sent, 0 B between nodes, 10.0 s "),
         "{said}"
@@ -114,7 +115,8 @@ fn without_the_rows_of_all_processes_nothing_is_stored() {
     let instructions = Instructions::of(&policy, &settings(), TASKS);
     let mut end = end(&instructions);
     end.collected.incomplete = true;
-    let said = recorder.keep(end, user());
+    let (said, is_kept) = recorder.keep(end, user());
+    assert!(!is_kept);
     assert!(said[0].to_string().ends_with("nothing is stored; try: rankweave recover"));
     assert!(store.list().unwrap().is_empty());
 }
@@ -168,14 +170,22 @@ fn a_record_that_the_store_refuses_waits_on_the_node() {
     std::fs::write(&file, "not a directory").unwrap();
     let record = Record::of_matrix("k", CommMatrix::empty(TASKS));
     let store = Store::open(&file);
-    let said = Storage::Store(store.clone()).keep(&record, &crate::options::Spill::Off, user());
+    let off = crate::options::Spill::Off;
+    let (said, is_kept) = Storage::Store(store.clone()).keep(&record, &off, user());
+    assert!(!is_kept);
     let said = said.unwrap().to_string();
     assert!(said.contains("is not stored (RANKWEAVE_SPILL is off); try: "), "{said}");
     let here = crate::options::Spill::Directory(directory.path().into());
-    let said = Storage::Store(store).keep(&record, &here, user()).unwrap().to_string();
+    let nowhere = crate::options::Spill::Directory(file);
+    let (said_then, is_kept) = Storage::Store(store.clone()).keep(&record, &nowhere, user());
+    let said_then = said_then.unwrap().to_string();
+    assert!(!is_kept && said_then.contains("the spill files of its processes stay"), "{said_then}");
+    let (said, is_kept) = Storage::Store(store).keep(&record, &here, user());
+    assert!(is_kept);
+    let said = said.unwrap().to_string();
     assert!(said.contains("waits on this node, in "), "{said}");
     assert!(said.contains(&format!("rankweave recover {}", directory.path().display())), "{said}");
-    assert_eq!(Storage::Nowhere.keep(&record, &here, user()), None);
+    assert_eq!(Storage::Nowhere.keep(&record, &here, user()), (None, true));
 }
 
 #[test]

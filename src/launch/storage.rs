@@ -70,7 +70,11 @@ impl StoreLookup {
             Err(error) => {
                 let message = Message::from(&error);
                 let stays = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
+                let fitting = store.fitting_run(key, tasks, kind);
                 let (storage, meaning) = match spill {
+                    _ if !stays && fitting.is_some() => {
+                        (Storage::Store(store), "the damaged file is kept under another name")
+                    }
                     _ if !stays => (
                         Storage::Store(store),
                         "the damaged file is kept under another name, and \
@@ -83,7 +87,12 @@ impl StoreLookup {
                          stores it",
                     ),
                 };
-                found(storage, None, Some(message.meaning(meaning)))
+                let used = match fitting {
+                    Some(_) => "this launch uses the matrix of another stored launch; ",
+                    None => "",
+                };
+                let meaning = format!("{used}{meaning}");
+                found(storage, fitting, Some(message.meaning(meaning)))
             }
         }
     }
@@ -112,19 +121,33 @@ impl Storage {
     }
 
     /// Puts a record where it goes. A record that the store refuses waits on the node, if `spill` allows
-    /// files there; they belong to `user`. Returns a message if the record is not in the store.
-    pub fn keep(&self, record: &Record, spill: &Spill, user: u32) -> Option<Message> {
+    /// files there; they belong to `user`. Returns a message if the record is not in the store, and whether
+    /// it is where it belongs or waits, so that the counters of the processes are not needed any more.
+    pub fn keep(&self, record: &Record, spill: &Spill, user: u32) -> (Option<Message>, bool) {
         let (store, problem) = match self {
-            Storage::Store(store) => (store, store.save_soon(record).err()?),
+            Storage::Store(store) => match store.save_soon(record) {
+                Ok(_) => return (None, true),
+                Err(problem) => (store, problem),
+            },
             Storage::Waits(store, problem) => (store, problem.clone()),
-            Storage::Nowhere => return None,
+            Storage::Nowhere => return (None, true),
         };
-        Some(Message::from(&problem).meaning(keep_on_node(record, store, spill, user)))
+        let (meaning, waits) = match keep_on_node(record, store, spill, user) {
+            Ok(waits) => (waits, true),
+            Err(lost) => (lost, false),
+        };
+        (Some(Message::from(&problem).meaning(meaning)), waits)
     }
 }
 
-/// Keeps a record that the store refused on the node. Returns what becomes of it, for a message.
-fn keep_on_node(record: &Record, store: &Store, spill: &Spill, user: u32) -> String {
+/// Keeps a record that the store refused on the node. Returns what becomes of it, for a message; as an error if
+/// it is kept nowhere.
+fn keep_on_node(
+    record: &Record,
+    store: &Store,
+    spill: &Spill,
+    user: u32,
+) -> std::result::Result<String, String> {
     let directories = match spill {
         Spill::Off => Vec::new(),
         _ => candidates(spill.directory()),
@@ -135,15 +158,59 @@ fn keep_on_node(record: &Record, store: &Store, spill: &Spill, user: u32) -> Str
         let directory = std::path::absolute(&directory).unwrap_or(directory);
         match RefusedRecords::of(&directory, user).keep(record, store) {
             Ok(path) => {
-                return format!(
+                return Ok(format!(
                     "the matrix of this launch waits on this node, in {}, until it is stored from \
                      here with: rankweave recover {}",
                     path.display(),
                     directory.display()
-                );
+                ));
             }
             Err(error) => reason = error.problem(),
         }
     }
-    format!("the matrix of this launch is not stored ({reason})")
+    let files = match spill {
+        Spill::Off => "",
+        _ => {
+            "; the spill files of its processes stay on their nodes until 'rankweave recover' stores them"
+        }
+    };
+    Err(format!("the matrix of this launch is not stored ({reason}){files}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+
+    fn record(argument: &str, at: u64) -> Record {
+        let entries = [(0, 1, Traffic { bytes: 4000, messages: 1 })];
+        let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(2, &entries));
+        let mut record = Record::of_matrix("k", matrix);
+        record.command = vec!["app".into(), argument.into()];
+        record.recorded_at = at;
+        record
+    }
+
+    #[test]
+    fn a_launch_whose_record_is_damaged_uses_another_one_and_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path());
+        for at in 1..4 {
+            store.save_soon(&record("a", at)).unwrap();
+        }
+        std::fs::write(store.path_of("k"), "damaged").unwrap();
+        let kind = crate::store::Standing::of(&record("a", 0)).kind;
+        let look = || StoreLookup::look(Ok(store.clone()), "k", 2, kind, &Spill::Off);
+        let found = look();
+        assert_eq!((found.fit, found.record.unwrap().recorded_at), (Some(Fit::SameKind), 2));
+        let said = found.message.unwrap().to_string();
+        assert!(said.contains("this launch uses the matrix of another stored launch"), "{said}");
+        for run in store.runs("k") {
+            std::fs::write(run.path, "damaged").unwrap();
+        }
+        let found = look();
+        assert!(found.record.is_none());
+        let said = found.message.unwrap().to_string();
+        assert!(said.contains("this launch records a new matrix"), "{said}");
+    }
 }

@@ -4,18 +4,18 @@
 //! its own and renamed over the old one, so that a reader sees the old record or the new
 //! one and two jobs that end together leave one of the two.
 
-use super::Record;
 use super::history::{Past, joined};
 use super::others::{read_stored, read_stored_head};
 use super::record_format::{encode_with, read_file};
 use super::standing::Standing;
+use super::{LaunchMode, Record};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -109,11 +109,14 @@ impl Store {
         self.create()?;
         self.keep_replaced(record)?;
         self.put(record, true, &|| false)?;
+        if record.launch.mode == LaunchMode::Import {
+            self.choose_imported(record)?;
+        }
         Ok(self.path_of(&record.key))
     }
 
     /// [`Self::save`], unless the record in place `stays`. That is asked when only the renaming is left
-    /// to do, so that a record which another launch stores meanwhile is seen. `None` if it stays.
+    /// to do. A record of another kind is then kept beside it. `None` if nothing is stored.
     pub fn save_unless(
         &self,
         record: &Record,
@@ -122,7 +125,7 @@ impl Store {
         self.create()?;
         let stays = || self.load(&record.key).ok().flatten().is_some_and(|before| stays(&before));
         if stays() {
-            return Ok(None);
+            return self.keep_beside(record);
         }
         self.keep(record, true, &stays)
     }
@@ -216,7 +219,7 @@ impl Store {
 
     /// Moves a damaged file out of the way; refuses if there is one of a newer version. Gives the
     /// history in a good one.
-    fn make_way(&self, path: &Path) -> Result<Vec<Past>> {
+    pub(super) fn make_way(&self, path: &Path) -> Result<Vec<Past>> {
         let error = match fs::symlink_metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             _ => match read_stored(path) {
@@ -385,6 +388,8 @@ impl Store {
         if path.parent() == Some(self.directory()) {
             self.forget_orders(&path);
             self.forget_runs(&path);
+        } else {
+            self.forget_choice(key, &path);
         }
         Ok(path)
     }
@@ -456,7 +461,12 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Resul
     }
     // SAFETY: the descriptor is open, and the call takes no pointers. A file system that cannot do it writes later.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
-    Ok(())
+    // A network file system may only now find that the disk is full or a quota is reached.
+    // SAFETY: the descriptor is open, and nothing else owns it any more.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 /// The file name of a key: letters, digits and `._+-` as they are, every other byte as `%XX`, so

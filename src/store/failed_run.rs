@@ -98,6 +98,11 @@ impl StoredRun {
                 store.keep_run(key, &standing, &bytes, false)?;
             }
         }
+        let is_chosen = |chosen: &Run| beside.iter().any(|run| run.path == chosen.path);
+        if store.chosen_run(key).is_some_and(|chosen| is_chosen(&chosen)) {
+            let kept = store.keep_run(key, &standing, &bytes, false)?;
+            store.choose_file(key, &kept)?;
+        }
         for run in beside {
             // A file that another launch has removed is gone all the same.
             let _ = fs::remove_file(&run.path);
@@ -119,14 +124,18 @@ impl StoredRun {
     }
 
     /// The record of a whole run that was in use before, or would be in use without the failed one: the
-    /// newest of this kind, else the richest of all.
+    /// newest of this kind that is not much poorer than the richest of it, else the richest of all.
     fn successor(&self, kind: u32, tasks: usize) -> Option<Record> {
         let mut runs = self.store.runs(&self.key);
         runs.retain(|run| run.standing.completeness == Completeness::Whole);
+        let is_like = |run: &Run| run.standing.kind == kind;
+        let alike = runs.iter().filter(|run| is_like(run)).map(|run| run.standing);
+        let most = alike.max_by_key(Standing::richness);
         runs.sort_by_key(|run| {
-            let is_like = run.standing.kind == kind;
-            let newest = if is_like { run.standing.recorded_at } else { 0 };
-            std::cmp::Reverse((is_like, newest, run.standing.richness()))
+            let is_fair =
+                is_like(run) && most.is_some_and(|most| !run.standing.is_poorer_than(&most));
+            let newest = if is_fair { run.standing.recorded_at } else { 0 };
+            std::cmp::Reverse((is_like(run), is_fair, newest, run.standing.richness()))
         });
         let mut read = runs.iter().filter_map(|run| read_stored(&run.path).ok());
         read.find(|record| record.matrix.tasks() == tasks && !self.is(record))

@@ -149,7 +149,98 @@ fn an_imported_matrix_is_used() {
     imported.launch.mode = LaunchMode::Import;
     imported.recorded_at = 9;
     store.save(&imported).unwrap();
-    assert_eq!(used(&store, "a"), Some((8000, Fit::OtherKind)));
+    assert_eq!(used(&store, "a"), Some((8000, Fit::Chosen)));
+    // Launches after it change nothing, until the user says so.
+    store.save_soon(&run("a", 7000, Whole, 10)).unwrap();
+    store.save_soon(&run("b", 9000, Whole, 11)).unwrap();
+    assert_eq!(used(&store, "a"), Some((8000, Fit::Chosen)));
+    store.choose_run(KEY, None).unwrap();
+    assert_eq!(used(&store, "a"), Some((7000, Fit::SameKind)));
+    assert_eq!(used(&store, "b"), Some((9000, Fit::SameKind)));
+}
+
+#[test]
+fn a_choice_against_an_imported_matrix_in_use_counts() {
+    let (_dir, store) = store();
+    store.save_soon(&run("a", 4000, Whole, 1)).unwrap();
+    let mut imported = Record::of_matrix(KEY, run("a", 8000, Whole, 9).matrix);
+    imported.launch.mode = LaunchMode::Import;
+    imported.recorded_at = 9;
+    store.save(&imported).unwrap();
+    store.choose_run(KEY, None).unwrap();
+    assert_eq!(used(&store, "a"), Some((4000, Fit::SameKind)));
+}
+
+#[test]
+fn a_chosen_run_whose_program_failed_stays_chosen() {
+    let (_dir, store) = store();
+    store.save_soon(&launch("b", 9000, 1)).unwrap();
+    store.save_soon(&launch("a", 400, 2)).unwrap();
+    let runs = store.runs(KEY);
+    store.choose_run(KEY, Some(&runs[0].name(&runs))).unwrap();
+    StoredRun::new(store.directory(), KEY, 2).mark_failed(1).unwrap();
+    assert_eq!(used(&store, "b"), Some((400, Fit::Chosen)));
+}
+
+#[test]
+fn a_damaged_record_in_use_gives_way_to_the_runs() {
+    let (_dir, store) = store();
+    for (at, argument, sent) in [(1, "a", 9000), (2, "a", 9004), (3, "b", 9000)] {
+        store.save_soon(&run(argument, sent, Whole, at)).unwrap();
+    }
+    fs::write(store.path_of(KEY), b"damaged").unwrap();
+    assert_eq!(used(&store, "a"), Some((9004, Fit::SameKind)));
+    store.save_soon(&run("a", 40, Whole, 4)).unwrap();
+    assert_eq!(store.load(KEY).unwrap().unwrap().matrix.total_bytes(), 9004);
+    assert_eq!(used(&store, "a"), Some((9004, Fit::SameKind)));
+}
+
+#[test]
+fn a_damaged_run_is_no_reason_to_remove_another() {
+    let (_dir, store) = store();
+    for (at, sent) in [(1, 4000), (2, 9000)] {
+        store.save_soon(&run("a", sent, Whole, at)).unwrap();
+    }
+    store.save_soon(&run("b", 90_000, Whole, 3)).unwrap();
+    let rich = store.runs(KEY).into_iter().find(|run| run.standing.bytes == 9000).unwrap();
+    fs::write(&rich.path, b"damaged").unwrap();
+    for at in 4..8 {
+        store.save_soon(&run("a", 2100, Whole, at)).unwrap();
+    }
+    assert!(bytes(&store).contains(&4000), "{:?}", store.runs(KEY));
+}
+
+#[test]
+fn a_clock_that_goes_backwards_loses_nothing_to_a_failed_run() {
+    let (_dir, store) = store();
+    for (at, sent) in [(3, 6000), (10, 4000), (5, 8000)] {
+        store.save_soon(&launch("a", sent, at)).unwrap();
+    }
+    StoredRun::new(store.directory(), KEY, 5).mark_failed(1).unwrap();
+    let whole = |run: &Run| run.standing.completeness == Whole && run.standing.bytes == 6000;
+    assert!(store.runs(KEY).iter().any(whole), "{:?}", store.runs(KEY));
+}
+
+#[test]
+fn a_failed_run_gives_way_to_a_rich_one() {
+    let (_dir, store) = store();
+    for (at, sent) in [(1, 40), (2, 0), (3, 400)] {
+        store.save_soon(&launch("a", sent, at)).unwrap();
+    }
+    StoredRun::new(store.directory(), KEY, 3).mark_failed(1).unwrap();
+    assert_eq!(store.load(KEY).unwrap().unwrap().matrix.total_bytes(), 40);
+    assert_eq!(used(&store, "a"), Some((40, Fit::SameKind)));
+}
+
+#[test]
+fn an_older_record_of_another_kind_is_kept_beside_a_newer_one() {
+    let (_dir, store) = store();
+    store.save_soon(&run("a", 4000, Whole, 9)).unwrap();
+    let newer = |before: &Record| before.recorded_at > 5;
+    assert!(store.save_unless(&run("a", 9000, Interrupted, 5), newer).unwrap().is_none());
+    assert!(store.save_unless(&run("b", 9000, Interrupted, 5), newer).unwrap().is_some());
+    assert_eq!(used(&store, "b"), Some((9000, Fit::SameKind)));
+    assert_eq!(used(&store, "a"), Some((4000, Fit::SameKind)));
 }
 
 #[test]

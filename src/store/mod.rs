@@ -14,6 +14,8 @@
 //! Nothing stored is lost: files are replaced by a rename, a damaged record is moved aside before a new
 //! one takes its name, and a file of a newer version is not changed.
 
+mod choice;
+mod damaged_files;
 mod directory;
 mod failed_run;
 mod history;

@@ -1,9 +1,9 @@
 //! The records of a key that are not in use: those of other kinds of run, and of runs that sent less.
 //!
 //! A program runs in several kinds: with other arguments or another MPI library. One record of a key is in
-//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the newest record, the richest whole and the
-//! richest interrupted one, and the newest and the richest whole one before the newest, to which a failed run
-//! gives way. The name of each file says how it stands to others, so that no file has to be read to
+//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the newest record, the two richest whole ones, the
+//! richest interrupted one, and the newest and the richest whole one before the newest. A failed run gives way
+//! to one of those before it, also if the clock went backwards. The name of each file says how it stands to others, so that no file has to be read to
 //! find the right one:
 //!
 //! ```text
@@ -20,14 +20,13 @@ use super::standing::{Completeness, Standing};
 use super::{LaunchMode, Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Kinds of run of a key that are kept.
 pub const MOST_KINDS: usize = 8;
 /// Ending of the folder.
 const FOLDER: &str = "runs";
-/// The file in the folder that names the run which the user chose.
-const CHOSEN: &str = "chosen";
 
 /// A record in the folder of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +67,7 @@ impl Run {
     }
 
     /// The name of its file without the ending, which stays the same whatever other runs there are.
-    fn stem(&self) -> &str {
+    pub(super) fn stem(&self) -> &str {
         self.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
     }
 }
@@ -101,6 +100,36 @@ fn whole_before<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> [Option<&'r 
     [newest(before.clone()), richest_of(before, Completeness::Whole)]
 }
 
+/// The richest whole run but one.
+fn second<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
+    let first = richest_of(runs.clone(), Completeness::Whole)?;
+    richest_of(runs.filter(|run| run.path != first.path), Completeness::Whole)
+}
+
+/// The runs, the newest first, that are kept for no reason, and the others.
+fn superfluous<'r>(runs: &'r [Run], chosen: Option<&Run>) -> (Vec<&'r Run>, Vec<&'r Run>) {
+    let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
+    let mut kinds: Vec<u32> = Vec::new();
+    for run in runs {
+        if !kinds.contains(&run.standing.kind) {
+            kinds.push(run.standing.kind);
+        }
+    }
+    let best = richest(runs.iter());
+    runs.iter().partition(|run| {
+        let kind = run.standing.kind;
+        let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
+        let stays = is(richest(of_kind(kind)))
+            || is(newest(of_kind(kind)))
+            || is(richest_of(of_kind(kind), Completeness::Whole))
+            || is(second(of_kind(kind)))
+            || is(richest_of(of_kind(kind), Completeness::Interrupted))
+            || whole_before(of_kind(kind)).into_iter().any(is);
+        let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
+        !(is(best) || is(chosen) || stays && is_recent)
+    })
+}
+
 /// The newest of some runs.
 fn newest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
     runs.max_by_key(|run| (run.standing.recorded_at, &run.path))
@@ -116,6 +145,13 @@ fn file_of(standing: &Standing, bytes: &[u8]) -> String {
 fn has_no_links(error: &std::io::Error) -> bool {
     let without = [libc::EPERM, libc::EOPNOTSUPP, libc::ENOSYS, libc::EMLINK];
     error.raw_os_error().is_some_and(|number| without.contains(&number))
+}
+
+/// Whether two names are those of one file. A network file system may say that it could not make a link, and
+/// have made it: the request was sent twice.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let number = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    number(a).is_some_and(|own| number(b) == Some(own))
 }
 
 /// Why a launch uses a record.
@@ -151,7 +187,14 @@ impl Store {
         if fs::symlink_metadata(&path).is_err() && self.put_first(&path, record, wait)? {
             return Ok(Some(path));
         }
-        let Some(before) = self.load(&record.key).ok().flatten() else {
+        let before = match self.load(&record.key) {
+            Ok(before) => before,
+            Err(_) => {
+                self.make_way(&path)?;
+                self.put_best_run_in_use(&record.key)
+            }
+        };
+        let Some(before) = before else {
             return Ok(self.put(record, wait, stays)?.then_some(path));
         };
         if before.matrix.tasks() != record.matrix.tasks() {
@@ -191,6 +234,7 @@ impl Store {
         let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
             match fs::hard_link(&temporary, path) {
                 Ok(()) => Ok(true),
+                Err(_) if is_same_file(&temporary, path) => Ok(true),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
                 Err(e) if has_no_links(&e) => fs::rename(&temporary, path).map(|()| true),
                 Err(e) => Err(e),
@@ -211,7 +255,7 @@ impl Store {
         stays: &dyn Fn() -> bool,
     ) -> Result<bool> {
         let temporary = temporary(path);
-        if fs::hard_link(run, &temporary).is_err() {
+        if fs::hard_link(run, &temporary).is_err() && !is_same_file(run, &temporary) {
             return self.write(path, bytes, false, stays);
         }
         let placed = !stays() && fs::rename(&temporary, path).is_ok();
@@ -225,7 +269,12 @@ impl Store {
 
     /// Keeps the record in use among the runs of its key, unless it is there.
     fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
-        if self.runs(&before.key).iter().any(|run| run.standing == *standing) {
+        // A run of that name may be damaged, unless it is the very file that was read.
+        let in_use = self.path_of(&before.key);
+        let is_there = |run: &Run| {
+            run.standing == *standing && (is_same_file(&run.path, &in_use) || run.is_sound())
+        };
+        if self.runs(&before.key).iter().any(is_there) {
             return Ok(());
         }
         let bytes = encode_with(before, &before.history)?;
@@ -237,7 +286,7 @@ impl Store {
     pub(super) fn keep_replaced(&self, by: &Record) -> Result<()> {
         let Ok(Some(before)) = self.load(&by.key) else { return Ok(()) };
         let (new, old) = (Standing::of(by), Standing::of(&before));
-        match new.kind != old.kind || !new.replaces(&old) {
+        match new.kind != old.kind || new.richness() < old.richness() {
             true => self.keep_before(&before, &old),
             false => Ok(()),
         }
@@ -291,42 +340,41 @@ impl Store {
 
     /// Removes the runs of each kind that are not kept for a reason (see the head of this file), and the
     /// oldest kinds beyond [`MOST_KINDS`]. The richest run of all stays, and so does the one
-    /// that the user chose.
+    /// that the user chose. A damaged file is no reason to remove another.
     pub(super) fn trim_runs(&self, key: &str) {
         Store::open(self.runs_folder(key)).sweep();
-        let runs = self.runs(key);
-        let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
-        let mut kinds: Vec<u32> = Vec::new();
-        for run in &runs {
-            if !kinds.contains(&run.standing.kind) {
-                kinds.push(run.standing.kind);
-            }
-        }
-        let best = richest(runs.iter());
         let chosen = self.chosen_run(key);
-        for run in &runs {
-            let kind = run.standing.kind;
-            let is = |other: Option<&Run>| other.is_some_and(|other| other.path == run.path);
-            let stays = is(richest(of_kind(kind)))
-                || is(newest(of_kind(kind)))
-                || is(richest_of(of_kind(kind), Completeness::Whole))
-                || is(richest_of(of_kind(kind), Completeness::Interrupted))
-                || whole_before(of_kind(kind)).into_iter().any(is);
-            let is_recent = kinds.iter().take(MOST_KINDS).any(|&recent| recent == kind);
-            if !(is(best) || is(chosen.as_ref()) || stays && is_recent) {
-                // A file that another launch has removed is gone all the same.
-                let _ = fs::remove_file(&run.path);
+        let mut runs = self.runs(key);
+        loop {
+            let (gone, stays) = superfluous(&runs, chosen.as_ref());
+            let loses = |kind: u32| gone.iter().any(|run| run.standing.kind == kind);
+            let damaged: Vec<PathBuf> = stays
+                .iter()
+                .filter(|run| loses(run.standing.kind) && !run.is_sound())
+                .map(|run| run.path.clone())
+                .collect();
+            if damaged.is_empty() {
+                for run in gone {
+                    // A file that another launch has removed is gone all the same.
+                    let _ = fs::remove_file(&run.path);
+                }
+                return;
             }
+            runs.retain(|run| !damaged.contains(&run.path));
         }
     }
 
     /// The record for a launch of `tasks` tasks that does `kind` of run: the one that the user chose, else
     /// the newest of its kind unless that is much poorer than the richest, else the one in use, else
     /// the richest of all. `None` if there is none with the rows of all tasks, or if no record is in use.
+    /// If the record in use cannot be read, it is one of the runs.
     ///
-    /// Errors: those of [`Store::load`].
+    /// Errors: those of [`Store::load`], if no run fits either.
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
-        Ok(self.fitting_beside(key, tasks, kind, self.load(key)?))
+        match self.load(key) {
+            Ok(in_use) => Ok(self.fitting_beside(key, tasks, kind, in_use)),
+            Err(error) => self.fitting_run(key, tasks, kind).map(Some).ok_or(error),
+        }
     }
 
     /// [`Self::fitting`], with the record in use.
@@ -338,11 +386,25 @@ impl Store {
         in_use: Option<Record>,
     ) -> Option<Fitting> {
         // Without it the user has removed the record, and this launch begins anew.
-        let in_use = in_use?;
+        self.fitting_of(key, tasks, kind, Some(in_use?))
+    }
+
+    /// [`Self::fitting`] among the runs beside the record in use, which cannot be read.
+    pub fn fitting_run(&self, key: &str, tasks: usize, kind: u32) -> Option<Fitting> {
+        self.fitting_of(key, tasks, kind, None)
+    }
+
+    fn fitting_of(
+        &self,
+        key: &str,
+        tasks: usize,
+        kind: u32,
+        in_use: Option<Record>,
+    ) -> Option<Fitting> {
         let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
         let runs = self.runs(key);
         let read = |run: &Run| read_stored(&run.path).ok().filter(|record| usable(record));
-        let history = in_use.history.clone();
+        let history = in_use.as_ref().map(|record| record.history.clone()).unwrap_or_default();
         let fitting = |mut record: Record, fit| {
             // Launches of all kinds are remembered by the record in use.
             record.history = joined(&history, &record.history);
@@ -351,12 +413,16 @@ impl Store {
         if let Some(record) = self.chosen_run(key).as_ref().and_then(read) {
             return fitting(record, Fit::Chosen);
         }
-        let is_newer = |run: &Run| run.standing.recorded_at > in_use.recorded_at;
-        if in_use.launch.mode == LaunchMode::Import && usable(&in_use) && !runs.iter().any(is_newer)
+        let in_use = in_use.filter(usable);
+        let is_newer = |run: &Run, than: &Record| run.standing.recorded_at > than.recorded_at;
+        // Imported by a version that did not note the choice.
+        if let Some(record) = &in_use
+            && record.launch.mode == LaunchMode::Import
+            && !self.was_asked(key)
+            && !runs.iter().any(|run| is_newer(run, record))
         {
-            return fitting(in_use, Fit::OtherKind);
+            return fitting(record.clone(), Fit::OtherKind);
         }
-        let in_use = Some(in_use).filter(usable);
         let standing = in_use.as_ref().map(Standing::of);
         let whole = |run: &&Run| run.standing.completeness >= Completeness::Interrupted;
         let alike = || runs.iter().filter(whole).filter(|run| run.standing.kind == kind);
@@ -369,6 +435,8 @@ impl Store {
             && best.is_none_or(|run| {
                 own.completeness > run.standing.completeness || !own.is_poorer_than(&run.standing)
             })
+            && richest_of(alike(), own.completeness)
+                .is_none_or(|run| !own.is_poorer_than(&run.standing))
         {
             return fitting(record.clone(), Fit::SameKind);
         }
@@ -378,9 +446,12 @@ impl Store {
         if let Some(record) = best.into_iter().chain(others).find_map(read) {
             return fitting(record, Fit::SameKind);
         }
-        let rich = richest(runs.iter().filter(whole))
-            .filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
-        let record = rich.and_then(read).or(in_use);
+        let mut others: Vec<&Run> = runs.iter().filter(whole).collect();
+        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
+        let rich = richest(runs.iter().filter(whole)).into_iter().chain(others);
+        let mut rich =
+            rich.filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
+        let record = rich.find_map(read).or(in_use);
         record.and_then(|record| fitting(record, Fit::OtherKind))
     }
 
@@ -388,38 +459,6 @@ impl Store {
     pub fn run_named(&self, key: &str, name: &str) -> Option<Run> {
         let runs = self.runs(key);
         runs.iter().find(|run| run.name(&runs) == name).cloned()
-    }
-
-    /// The run that launches use because the user chose it.
-    pub fn chosen_run(&self, key: &str) -> Option<Run> {
-        let folder = self.runs_folder(key);
-        check_folder(&folder).ok()?;
-        let bytes = crate::base::file::read(&folder.join(CHOSEN), 256).ok()?;
-        let stem = String::from_utf8(bytes).ok()?;
-        self.runs(key).into_iter().find(|run| run.stem() == stem)
-    }
-
-    /// Chooses the run that launches use; `None` leaves the choice to each launch.
-    ///
-    /// Errors: there is no such run; I/O errors.
-    pub fn choose_run(&self, key: &str, name: Option<&str>) -> Result<()> {
-        let folder = self.runs_folder(key);
-        check_folder(&folder)?;
-        let path = folder.join(CHOSEN);
-        let Some(name) = name else {
-            return match fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    Err(Error::io("cannot remove the choice", &path, &e))
-                }
-                _ => Ok(()),
-            };
-        };
-        let Some(run) = self.run_named(key, name) else {
-            return Err(Error::new(ErrorKind::NotFound, format!("{key} has no run '{name}'"))
-                .at(self.directory().display())
-                .advise("a run of 'rankweave list --all'"));
-        };
-        self.write(&path, run.stem().as_bytes(), true, &|| false).map(|_| ())
     }
 
     /// Removes all runs of the record in a file of the store.
@@ -436,3 +475,7 @@ pub(super) mod tests;
 #[cfg(test)]
 #[path = "lost_records_tests.rs"]
 mod lost_records_tests;
+
+#[cfg(test)]
+#[path = "sequence_tests.rs"]
+mod sequence_tests;

@@ -65,13 +65,21 @@ impl ImportArgs {
         if record.recorded_at == 0 {
             record.recorded_at = since_1970().as_secs();
         }
-        let path = self.store.open()?.save(&record)?;
+        let store = self.store.open()?;
+        let path = store.save(&record)?;
+        store.choose_imported(&record)?;
         eprintln!(
             "rankweave: {} tasks, {} pairs kept as '{}' in {}",
             record.matrix.tasks(),
             record.matrix.sum().pairs(),
             record.key,
             path.display()
+        );
+        eprintln!(
+            "rankweave: all launches of {} with {} ranks use it; 'rankweave use {}' lets each launch choose",
+            record.key,
+            record.matrix.tasks(),
+            record.key
         );
         Ok(Exit::Done)
     }

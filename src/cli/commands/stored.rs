@@ -3,6 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
+use crate::matrix::Kind;
 use crate::report::units;
 use crate::store::{self, Entry, Finding, Run, Store, program_of_key};
 use serde_json::json;
@@ -78,6 +79,8 @@ struct ListedRun {
     selector: String,
     run: Run,
     arguments: String,
+    /// Bytes that were modelled for collective calls.
+    modelled: u64,
     chosen: bool,
 }
 
@@ -87,12 +90,15 @@ impl ListedRun {
         let (runs, chosen) = (store.runs(key), store.chosen_run(key));
         let listed = |run: &Run| {
             let name = run.name(&runs);
-            let arguments = match store::read_file(&run.path) {
-                Ok(record) => record.command.get(1..).unwrap_or_default().join(" "),
-                Err(error) => format!("unreadable: {error}"),
+            let (arguments, modelled) = match store::read_file(&run.path) {
+                Ok(record) => (
+                    record.command.get(1..).unwrap_or_default().join(" "),
+                    record.matrix.layer(Kind::Collective).total().bytes,
+                ),
+                Err(error) => (format!("unreadable: {error}"), 0),
             };
-            let chosen = chosen.as_ref() == Some(run);
-            ListedRun { selector: format!("{key}@{name}"), run: run.clone(), arguments, chosen }
+            let (run, chosen) = (run.clone(), chosen.as_ref() == Some(run));
+            ListedRun { selector: format!("{key}@{name}"), run, arguments, modelled, chosen }
         };
         runs.iter().map(listed).collect()
     }
@@ -104,6 +110,7 @@ impl ListedRun {
             "file": self.run.path.display().to_string(),
             "recorded_at": standing.recorded_at,
             "total_bytes": standing.bytes,
+            "modelled_bytes": self.modelled,
             "pairs": standing.pairs,
             "state": standing.completeness.name(),
             "arguments": self.arguments,
@@ -121,21 +128,24 @@ fn runs_table(store: &Store, entries: &[Entry]) -> String {
     let selector = |run: &ListedRun| units::printable(&run.selector);
     let wide = runs.iter().map(|run| selector(run).chars().count()).max().unwrap_or(0);
     let mut out = format!(
-        "\nOther records: used by launches with these arguments, or by all if 'rankweave use' chose one (*):\n{:<wide$}  \
-         {:>9}  {:<11}  {:<20}  {}\n",
-        "KEY@RUN", "SENT", "STATE", "RECORDED", "ARGUMENTS"
+        "\nOther records: used by launches with these arguments, or by all if one is chosen (→):\n{:<wide$}  \
+         {:>10}  {:<11}  {:<20}  {}\n",
+        "KEY@RUN", "SENT ", "STATE", "RECORDED", "ARGUMENTS"
     );
     for run in &runs {
         let standing = run.run.standing;
         out.push_str(&format!(
-            "{:<wide$}  {:>9}  {:<11}  {:<20}  {}{}\n",
+            "{:<wide$}  {:>10}  {:<11}  {:<20}  {}{}\n",
             selector(run),
-            units::bytes(standing.bytes),
+            format!("{}{}", units::bytes(standing.bytes), if run.modelled > 0 { "*" } else { " " }),
             standing.completeness.name(),
             units::time(standing.recorded_at),
-            if run.chosen { "* " } else { "" },
+            if run.chosen { "→ " } else { "" },
             units::printable(&run.arguments)
         ));
+    }
+    if runs.iter().any(|run| run.modelled > 0) {
+        out.push_str("  * in part modelled: what algorithms for collective calls send\n");
     }
     out
 }

@@ -162,11 +162,11 @@ impl LeftoverJob {
     /// the job still runs or the choice says otherwise.
     ///
     /// A record that is in the store stays if it is whole and this one is not, or if it was recorded
-    /// after this job had started; the files then stay too, unless they wait in the store.
+    /// after this job had started. Then this one is kept beside it if it is of another kind; else the files
+    /// stay too, unless they wait in the store.
     pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Recovery> {
         let mut record = join(&self.parts, self.how(), now)?.record;
         let before = store.load(&record.key).unwrap_or_default();
-        let better = before.as_ref().is_some_and(|before| self.loses_to(&record, before));
         let baseline = match before {
             Some(before) if before.launch.is_reordered() => before.baseline,
             before => before.map(|before| before.launch),
@@ -175,9 +175,8 @@ impl LeftoverJob {
             record.launch.mode != LaunchMode::Record
                 && baseline.inconsistency(record.matrix.tasks()).is_none()
         });
-        let saved = match better && !choice.force {
-            true => None,
-            false if choice.force => Some(store.save(&record)?),
+        let saved = match choice.force {
+            true => Some(store.save(&record)?),
             // The job may store its own record while this one is written.
             false => store.save_unless(&record, |before| self.loses_to(&record, before))?,
         };
@@ -396,6 +395,24 @@ mod tests {
         let force = Choice { force: true, ..Choice::default() };
         assert!(place.one().recover(&place.store, ME, force, 200).unwrap().saved.is_some());
         assert_eq!(place.left(), 0);
+    }
+
+    #[test]
+    fn a_killed_run_of_another_kind_is_kept_beside_a_newer_record() {
+        let place = Place::new();
+        for task in 0..3 {
+            spill(&place.spills, 7, task, 5);
+        }
+        let keep = Choice { keep: true, ..Choice::default() };
+        let other = place.one().recover(&place.store, ME, keep, 200).unwrap().record;
+        let mut newer = Record { unfinished: None, recorded_at: 300, ..other };
+        newer.command = vec!["app".into(), "other".into()];
+        place.store.remove("k").unwrap();
+        place.store.save(&newer).unwrap();
+        let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();
+        assert_eq!(crate::store::read_file(&outcome.saved.unwrap()).unwrap(), outcome.record);
+        assert_eq!(place.store.load("k").unwrap().unwrap().recorded_at, 300);
+        assert_eq!((place.store.runs("k").len(), place.left()), (1, 0));
     }
 
     #[test]

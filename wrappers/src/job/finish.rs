@@ -1,8 +1,8 @@
 //! The end of a job: every process sends its rows to rank 0, which puts them into the store.
 //!
 //! All processes take the collective steps in the same order, as at the start of the job. A process
-//! whose rows cannot be read takes part without rows. The files with the counters stay until rank 0 has
-//! all rows. If the store then refuses the record, the record waits on the node of rank 0
+//! whose rows cannot be read takes part without rows. The files with the counters stay until the record is
+//! stored or waits. If the store then refuses the record, the record waits on the node of rank 0
 //! (`rw::store::RefusedRecords`). There is one such record for each key, because the counters of many
 //! launches would fill the memory of the nodes.
 
@@ -113,7 +113,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     let mine = stop_counting::<A>(&job, in_mpi);
     let gathered = gather(&private, &job, &mine);
     let description = job.instructions.job.clone();
-    // The counters of all stay on disk until rank 0 has them.
+    // The counters of all stay on disk until the record is kept.
     if store(&private, job, gathered, wall) {
         spill::finish();
         failure::watch(&description);
@@ -210,7 +210,7 @@ fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Ga
 }
 
 /// Finds the places of the processes if they are not known, and has rank 0 keep the record. Returns whether
-/// rank 0 has the rows of all processes. Collective.
+/// the record is stored or waits on the node, so that the counters are not needed any more. Collective.
 fn store<A: Abi>(
     private: &PrivateComm<A>,
     mut job: RunningJob,
@@ -223,9 +223,7 @@ fn store<A: Abi>(
     // The first call keeps the record; later ones do nothing.
     let mut keep = |found: Option<Placement>| {
         let Some((recorder, collected, constructed)) = unkept.take() else { return false };
-        let complete = !collected.incomplete;
         guarded(|| {
-            recorder.forget_flushed(job.instructions.job.id);
             rank_zero::say(recorder.judge(&tallies, private.size, rank_zero::now()));
             let end = LaunchEnd {
                 instructions: &job.instructions,
@@ -236,10 +234,9 @@ fn store<A: Abi>(
                 constructed,
                 now: rank_zero::now(),
             };
-            rank_zero::keep(recorder, end);
-            Some(())
-        });
-        complete
+            Some(rank_zero::keep(recorder, end))
+        })
+        .unwrap_or(false)
     };
     let first = (private.rank == 0).then(|| match placeless {
         true => Step::of(&locations, &mut keep),

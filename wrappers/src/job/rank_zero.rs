@@ -41,11 +41,15 @@ pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
 }
 
 /// Keeps the record of a launch.
-pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) {
+///
+/// Returns whether the record is stored or waits to be, so that the spill files are not needed any more.
+pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };
     // A file that becomes too large is an error like others, and not the end of the program.
-    say(without_signal(libc::SIGXFSZ, || recorder.keep(end, user)));
+    let (said, is_kept) = without_signal(libc::SIGXFSZ, || recorder.keep(end, user));
+    say(said);
+    is_kept
 }
 
 /// Prints messages.
