@@ -213,7 +213,7 @@ impl Store {
         let own = self.keep_run(&record.key, &new, &bytes, wait)?;
         let replaces = new.replaces(&old);
         if replaces {
-            self.keep_before(&before, &old)?;
+            self.keep_before(&before, &old, Some(&own))?;
         }
         if replaces && !self.put_in_use(&own, &path, &bytes, stays)? {
             return Ok(None);
@@ -267,12 +267,14 @@ impl Store {
         }
     }
 
-    /// Keeps the record in use among the runs of its key, unless it is there.
-    fn keep_before(&self, before: &Record, standing: &Standing) -> Result<()> {
+    /// Keeps the record in use among the runs of its key, unless it is there. The file `own` is that of the record
+    /// which takes its place: launches of the same second may have the same standing.
+    fn keep_before(&self, before: &Record, standing: &Standing, own: Option<&Path>) -> Result<()> {
         // A run of that name may be damaged, unless it is the very file that was read.
         let in_use = self.path_of(&before.key);
         let is_there = |run: &Run| {
-            run.standing == *standing && (is_same_file(&run.path, &in_use) || run.is_sound())
+            let is_other = Some(run.path.as_path()) != own && run.is_sound();
+            run.standing == *standing && (is_same_file(&run.path, &in_use) || is_other)
         };
         if self.runs(&before.key).iter().any(is_there) {
             return Ok(());
@@ -286,8 +288,10 @@ impl Store {
     pub(super) fn keep_replaced(&self, by: &Record) -> Result<()> {
         let Ok(Some(before)) = self.load(&by.key) else { return Ok(()) };
         let (new, old) = (Standing::of(by), Standing::of(&before));
-        match new.kind != old.kind || new.richness() < old.richness() {
-            true => self.keep_before(&before, &old),
+        // A record that is only older is not poorer.
+        let worth = |s: &Standing| (s.completeness, s.bytes, s.pairs);
+        match new.kind != old.kind || worth(&new) < worth(&old) {
+            true => self.keep_before(&before, &old, None),
             false => Ok(()),
         }
     }
