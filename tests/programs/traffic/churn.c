@@ -7,9 +7,15 @@
  *   r  a persistent send and receive: started a few times, then freed
  *   o  a reduction operation: an MPI_Allreduce with it, then freed
  *   f  a file: one block written, then closed
+ *   n  a send and a receive that do not block, and MPI_Waitall
+ *   g  groups: of the communicator and in reverse order, then freed
+ *   e  an error handler: attached to a new communicator, called, then freed
  * With `w` all threads meet one new window at the same time, put one number into it, and one frees it.
  *
- * usage: churn [THREADS [ROUNDS [SEED [KINDS]]]]
+ * With SECONDS the rounds are repeated for so long, by new threads each time. Every eighth time all of them meet
+ * windows, whatever KINDS says. Each task then tells its resident memory now and then: `memory TASK ROUNDS KIB`.
+ *
+ * usage: churn [THREADS [ROUNDS [SEED [KINDS [SECONDS]]]]]
  * Prints, besides the verdict, what each task sent: `sent FROM TO BYTES MESSAGES` for messages and
  * `put FROM TO BYTES MESSAGES` for one-sided calls; nothing with 0 messages.
  */
@@ -131,6 +137,51 @@ static void file(Worker *worker)
     TRY(MPI_File_close(&made));
 }
 
+static void no_wait(Worker *worker)
+{
+    char out[LARGEST] = {0}, in[LARGEST];
+    MPI_Request both[2];
+    const int size = (int)draw(worker, LARGEST) + 1, tag = worker->number;
+    TRY(MPI_Irecv(in, size, MPI_CHAR, (world_rank + world_size - 1) % world_size, tag, worker->parent,
+                  &both[0]));
+    TRY(MPI_Isend(out, size, MPI_CHAR, (world_rank + 1) % world_size, tag, worker->parent, &both[1]));
+    TRY(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    worker->bytes[0] += size;
+    worker->messages[0]++;
+}
+
+static void groups(Worker *worker)
+{
+    MPI_Group all, reverse;
+    int range[1][3] = {{world_size - 1, 0, -1}}, rank = -1;
+    TRY(MPI_Comm_group(worker->parent, &all));
+    TRY(MPI_Group_range_incl(all, 1, range, &reverse));
+    TRY(MPI_Group_rank(reverse, &rank));
+    worker->wrong += rank != world_size - 1 - world_rank;
+    TRY(MPI_Group_free(&reverse));
+    TRY(MPI_Group_free(&all));
+}
+
+static __thread int errors;
+static void count_error(MPI_Comm *comm, int *code, ...)
+{
+    errors += *comm != MPI_COMM_NULL && *code != MPI_SUCCESS;
+}
+
+static void error_handler(Worker *worker)
+{
+    MPI_Comm made;
+    MPI_Errhandler handler;
+    errors = 0;
+    TRY(MPI_Comm_dup(MPI_COMM_SELF, &made));
+    TRY(MPI_Comm_create_errhandler(count_error, &handler));
+    TRY(MPI_Comm_set_errhandler(made, handler));
+    TRY(MPI_Errhandler_free(&handler));
+    TRY(MPI_Comm_call_errhandler(made, MPI_ERR_OTHER));
+    worker->wrong += errors != 1;
+    TRY(MPI_Comm_free(&made));
+}
+
 /* All threads of all tasks are here. Only the first makes and frees the window. */
 static void shared_window(Worker *worker)
 {
@@ -162,6 +213,9 @@ static void *work(void *argument)
         else if (kind == 'r') request(worker);
         else if (kind == 'o') operation(worker);
         else if (kind == 'f') file(worker);
+        else if (kind == 'n') no_wait(worker);
+        else if (kind == 'g') groups(worker);
+        else if (kind == 'e') error_handler(worker);
         else if (kind == 'w') shared_window(worker);
     }
     return NULL;
@@ -172,9 +226,45 @@ static void tell(const char *what, int to, long long bytes, long long messages)
     if (messages) printf("%s %d %d %lld %lld\n", what, world_rank, to, bytes, messages);
 }
 
+static void all_threads(void)
+{
+    for (int t = 0; t < threads; t++) pthread_create(&workers[t].thread, NULL, work, &workers[t]);
+    for (int t = 0; t < threads; t++) pthread_join(workers[t].thread, NULL);
+}
+
+static long resident_kib(void)
+{
+    long size = 0, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm) return 0;
+    if (fscanf(statm, "%ld %ld", &size, &resident) != 2) resident = 0;
+    fclose(statm);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* All threads again and again. Task 0 says when time is up; memory is told 40 times. */
+static void soak(double seconds)
+{
+    const double start = MPI_Wtime();
+    const char *mixed = kinds;
+    double told = start;
+    int done = 0;
+    for (long long batch = 1; !done; batch++) {
+        kinds = batch % 8 ? mixed : "w";
+        all_threads();
+        if (MPI_Wtime() - told >= seconds / 40) {
+            printf("memory %d %lld %ld\n", world_rank, batch * threads * rounds, resident_kib());
+            told = MPI_Wtime();
+        }
+        done = MPI_Wtime() - start >= seconds;
+        MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int provided = 0;
+    const double seconds = argc > 5 ? atof(argv[5]) : 0;
     const uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -193,9 +283,9 @@ int main(int argc, char **argv)
             workers[t].random = 0x9e3779b97f4a7c15ull * (seed * 64 + 1 + (strchr(kinds, 'w') ? 0 : t));
             MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].parent);
         }
-        for (int t = 0; t < threads; t++) pthread_create(&workers[t].thread, NULL, work, &workers[t]);
+        if (seconds > 0) soak(seconds);
+        else all_threads();
         for (int t = 0; t < threads; t++) {
-            pthread_join(workers[t].thread, NULL);
             MPI_Comm_free(&workers[t].parent);
             SAME(workers[t].wrong, 0);
             for (int self = 0; self < 2; self++) {

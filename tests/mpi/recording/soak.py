@@ -1,0 +1,97 @@
+"""Tests that memory stays flat and totals stay exact while threads make and free objects for a long time.
+
+Program churn repeats its rounds in a shuffled launch, with new threads each time, and tells its resident memory.
+The first half is warm-up: tables, caches and the allocator's pools of each thread get their size. The memory of the
+last quarter is then compared with that of the third. The same program without the library says how much of the growth
+is the MPI library's own, since none of them gives back all that it takes.
+"""
+
+import os
+import shlex
+import shutil
+import statistics
+
+from driver import stacks
+from recording import churn, expected
+
+# Rank 0 stays in a shuffled launch, so the ranks of two other tasks are needed. MPICH waits without sleeping: more
+# threads than two make fewer objects, not more.
+NP, THREADS, ROUNDS, KINDS = 3, 2, 10, "ccctronfge"
+SECONDS, SECONDS_FULL = 10, 1800
+# What the allocator may add by chance, in KiB. The last quarter of the complete test makes so many objects that a
+# leak of some bytes for each of them exceeds it; the short test finds only leaks of many KiB for each.
+CHANCE = 1024
+# More than the time itself, for the start and the end.
+PATIENCE = 120
+
+
+def grown(text):
+    """task -> (growth in KiB from the third to the last quarter of the samples, rounds between them, KiB at the end)."""
+    samples, found = {}, {}
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["memory"]:
+            samples.setdefault(int(words[1]), []).append((int(words[2]), int(words[3])))
+    for task, of_task in samples.items():
+        half = of_task[len(of_task) // 2:]
+        middle = len(half) // 2
+        if middle == 0:
+            continue
+        third, last = half[:middle], half[middle:]
+        kib = statistics.median(k for _, k in last) - statistics.median(k for _, k in third)
+        rounds = statistics.median(r for r, _ in last) - statistics.median(r for r, _ in third)
+        found[task] = (kib, rounds, of_task[-1][1], of_task[-1][0])
+    return found
+
+
+def run(tool, results, stack, work, full):
+    problem = stack.build("churn.c")
+    if problem:
+        results.add(f"{stack.name} compiles churn.c", [problem])
+        return
+    seconds = SECONDS_FULL if full else SECONDS
+    label = f"{stack.name} soak of {seconds} s"
+    directory = os.path.join(work, label.replace(" ", "-"))
+    store = os.path.join(directory, "store")
+    os.makedirs(directory)
+
+    def launch(variables, length):
+        words = [str(word) for word in (THREADS, ROUNDS, 1, KINDS, length)]
+        command = stack.launch(NP, variables, [stack.program("churn.c"), *words])
+        outcome = stacks.execute(command, stack.environment(), length + PATIENCE, cwd=directory)
+        outcome.command = shlex.join(command)
+        return outcome
+
+    # The growth of the MPI library is known after a quarter of the time.
+    plain = launch({}, max(seconds // 4, SECONDS))
+    if plain.code != 0 or "FAIL" in plain.out:
+        results.skip(label, f"fails without the library: {plain.out[-200:]} {plain.err[:100]}")
+        return
+    outcome = launch({"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "shuffle", "RANKWEAVE_SEED": "2",
+                      "RANKWEAVE_STORE": store}, seconds)
+    path = tool.stored(store)
+    if outcome.code != 0 or path is None or "FAIL" in outcome.out:
+        results.add(label, [f"exit code {outcome.code}: {outcome.out[-200:]} {outcome.err[:300]}"], outcome)
+        return
+    problems = []
+    for word, kind in (("sent", "p2p"), ("put", "onesided")):
+        text = expected.difference(tool.matrix(path, kind), churn.told(outcome.out, word))
+        problems += [f"{kind}: {text}"] if text else []
+    problems += flat(stack, grown(outcome.out), grown(plain.out))
+    shutil.rmtree(directory, ignore_errors=True)
+    results.add(label, problems, outcome)
+
+
+def flat(stack, observed, plain):
+    """Problems of the memory; prints the figures."""
+    problems = []
+    own = max((kib / rounds for kib, rounds, _, _ in plain.values() if rounds > 0), default=0)
+    if len(observed) != NP or len(plain) != NP:
+        problems.append(f"too few samples of memory: of tasks {sorted(observed)}, without the library {sorted(plain)}")
+    for task, (kib, rounds, end, made) in sorted(observed.items()):
+        bound = CHANCE + max(own, 0) * rounds
+        print(f"{stack.name}: soak, task {task}: {made} objects, {end} KiB at the end, {kib:+.0f} KiB in the last "
+              f"{rounds:.0f} objects; without the library {own * 1000:+.2f} KiB for every 1000")
+        if kib > bound:
+            problems.append(f"task {task} grew by {kib:.0f} KiB in {rounds:.0f} objects; the bound is {bound:.0f}")
+    return problems
