@@ -17,9 +17,8 @@ from recording import churn, expected
 # Rank 0 stays in a shuffled launch, so the ranks of two other tasks are needed. MPICH waits without sleeping: more
 # threads than two make fewer objects, not more.
 NP, THREADS, ROUNDS, KINDS = 3, 2, 10, "ccctronfge"
-SECONDS, SECONDS_FULL = 10, 1800
-# What the allocator may add by chance, in KiB. The last quarter of the complete test makes so many objects that a
-# leak of some bytes for each of them exceeds it; the short test finds only leaks of many KiB for each.
+SECONDS, SECONDS_FULL = 6, 1800
+# What the allocator may add by chance, in KiB. The short test finds only leaks of many KiB for each object.
 CHANCE = 1024
 # More than the time itself, for the start and the end.
 PATIENCE = 120
