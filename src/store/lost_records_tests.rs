@@ -4,7 +4,7 @@ use super::tests::{run, store, used};
 use super::*;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use crate::store::failed_run::StoredRun;
-use crate::store::{Past, RefusedRecords};
+use crate::store::{Fit, LaunchMode, Past, RefusedRecords};
 use Completeness::{Interrupted, Whole};
 
 const KEY: &str = "app-n4";

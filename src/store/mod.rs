@@ -14,10 +14,10 @@
 //! Nothing stored is lost: files are replaced by a rename, a damaged record is moved aside before a new
 //! one takes its name, and a file of a newer version is not changed.
 
-mod choice;
 mod damaged_files;
 mod directory;
 mod failed_run;
+mod fitting;
 mod history;
 mod identity;
 mod kept_orders;
@@ -31,10 +31,12 @@ mod runs;
 mod signature;
 pub mod spill;
 mod standing;
+mod user_choice;
 mod verdict;
 
 pub use directory::{Entry, Store};
 pub use failed_run::StoredRun;
+pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
@@ -43,7 +45,7 @@ pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};
 pub use refused_records::{Held, RefusedRecords, in_order};
-pub use runs::{Fit, Fitting, MOST_KINDS, Run};
+pub use runs::{MOST_KINDS, Run};
 pub use signature::Signature;
 pub use standing::{Completeness, Standing};
 pub use verdict::{Finding, Verdict};

@@ -14,10 +14,10 @@
 //! the one in use, and removes a file only if there is a better one of its kind.
 
 use super::directory::{file_name, temporary, write_new};
-use super::others::{check_folder, read_stored};
+use super::others::check_folder;
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
-use super::{LaunchMode, Record, Store, joined};
+use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -73,7 +73,7 @@ impl Run {
 }
 
 /// The richest of some runs: the richest whole one, unless an interrupted one is much richer, else what there is.
-fn richest<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
+pub(super) fn richest<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
     let whole = richest_of(runs.clone(), Completeness::Whole);
     let interrupted = richest_of(runs.clone(), Completeness::Interrupted);
     match (whole, interrupted) {
@@ -84,7 +84,7 @@ fn richest<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
 }
 
 /// The richest of the runs that are so complete.
-fn richest_of<'r>(
+pub(super) fn richest_of<'r>(
     runs: impl Iterator<Item = &'r Run>,
     completeness: Completeness,
 ) -> Option<&'r Run> {
@@ -131,7 +131,7 @@ fn superfluous<'r>(runs: &'r [Run], chosen: Option<&Run>) -> (Vec<&'r Run>, Vec<
 }
 
 /// The newest of some runs.
-fn newest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
+pub(super) fn newest<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<&'r Run> {
     runs.max_by_key(|run| (run.standing.recorded_at, &run.path))
 }
 
@@ -152,26 +152,6 @@ fn has_no_links(error: &std::io::Error) -> bool {
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let number = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     number(a).is_some_and(|own| number(b) == Some(own))
-}
-
-/// Why a launch uses a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
-    /// The user chose it with 'rankweave use'.
-    Chosen,
-    /// It is of a run with the same arguments and MPI library.
-    SameKind,
-    /// There is none of such a run; this is the one in use, or the richest.
-    OtherKind,
-}
-
-/// The record that a launch uses.
-#[derive(Debug)]
-pub struct Fitting {
-    /// The record.
-    pub record: Record,
-    /// Why this one.
-    pub fit: Fit,
 }
 
 impl Store {
@@ -366,97 +346,6 @@ impl Store {
             }
             runs.retain(|run| !damaged.contains(&run.path));
         }
-    }
-
-    /// The record for a launch of `tasks` tasks that does `kind` of run: the one that the user chose, else
-    /// the newest of its kind unless that is much poorer than the richest, else the one in use, else
-    /// the richest of all. `None` if there is none with the rows of all tasks, or if no record is in use.
-    /// If the record in use cannot be read, it is one of the runs.
-    ///
-    /// Errors: those of [`Store::load`], if no run fits either.
-    pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
-        match self.load(key) {
-            Ok(in_use) => Ok(self.fitting_beside(key, tasks, kind, in_use)),
-            Err(error) => self.fitting_run(key, tasks, kind).map(Some).ok_or(error),
-        }
-    }
-
-    /// [`Self::fitting`], with the record in use.
-    pub fn fitting_beside(
-        &self,
-        key: &str,
-        tasks: usize,
-        kind: u32,
-        in_use: Option<Record>,
-    ) -> Option<Fitting> {
-        // Without it the user has removed the record, and this launch begins anew.
-        self.fitting_of(key, tasks, kind, Some(in_use?))
-    }
-
-    /// [`Self::fitting`] among the runs beside the record in use, which cannot be read.
-    pub fn fitting_run(&self, key: &str, tasks: usize, kind: u32) -> Option<Fitting> {
-        self.fitting_of(key, tasks, kind, None)
-    }
-
-    fn fitting_of(
-        &self,
-        key: &str,
-        tasks: usize,
-        kind: u32,
-        in_use: Option<Record>,
-    ) -> Option<Fitting> {
-        let usable = |record: &Record| record.has_all_tasks() && record.matrix.tasks() == tasks;
-        let runs = self.runs(key);
-        let read = |run: &Run| read_stored(&run.path).ok().filter(|record| usable(record));
-        let history = in_use.as_ref().map(|record| record.history.clone()).unwrap_or_default();
-        let fitting = |mut record: Record, fit| {
-            // Launches of all kinds are remembered by the record in use.
-            record.history = joined(&history, &record.history);
-            Some(Fitting { record, fit })
-        };
-        if let Some(record) = self.chosen_run(key).as_ref().and_then(read) {
-            return fitting(record, Fit::Chosen);
-        }
-        let in_use = in_use.filter(usable);
-        let is_newer = |run: &Run, than: &Record| run.standing.recorded_at > than.recorded_at;
-        // Imported by a version that did not note the choice.
-        if let Some(record) = &in_use
-            && record.launch.mode == LaunchMode::Import
-            && !self.was_asked(key)
-            && !runs.iter().any(|run| is_newer(run, record))
-        {
-            return fitting(record.clone(), Fit::OtherKind);
-        }
-        let standing = in_use.as_ref().map(Standing::of);
-        let whole = |run: &&Run| run.standing.completeness >= Completeness::Interrupted;
-        let alike = || runs.iter().filter(whole).filter(|run| run.standing.kind == kind);
-        let best = match (newest(alike()), richest(alike())) {
-            (Some(last), Some(rich)) if last.standing.replaces(&rich.standing) => Some(last),
-            (_, rich) => rich,
-        };
-        let is_like = |standing: &Standing| standing.kind == kind;
-        if let (Some(own), Some(record)) = (standing.filter(is_like), &in_use)
-            && best.is_none_or(|run| {
-                own.completeness > run.standing.completeness || !own.is_poorer_than(&run.standing)
-            })
-            && richest_of(alike(), own.completeness)
-                .is_none_or(|run| !own.is_poorer_than(&run.standing))
-        {
-            return fitting(record.clone(), Fit::SameKind);
-        }
-        // A file that cannot be read gives way to the next one.
-        let mut others: Vec<&Run> = alike().collect();
-        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
-        if let Some(record) = best.into_iter().chain(others).find_map(read) {
-            return fitting(record, Fit::SameKind);
-        }
-        let mut others: Vec<&Run> = runs.iter().filter(whole).collect();
-        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
-        let rich = richest(runs.iter().filter(whole)).into_iter().chain(others);
-        let mut rich =
-            rich.filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));
-        let record = rich.find_map(read).or(in_use);
-        record.and_then(|record| fitting(record, Fit::OtherKind))
     }
 
     /// The run of a key that the user selects by the name that [`Run::name`] gives.

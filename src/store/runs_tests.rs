@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
-use crate::store::Unfinished;
+use crate::store::{Fit, Unfinished};
 use proptest::prelude::*;
 
 const TASKS: usize = 4;

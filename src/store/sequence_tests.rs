@@ -6,7 +6,7 @@ use super::tests::{run, store};
 use super::*;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use crate::store::failed_run::StoredRun;
-use crate::store::{Past, read_file};
+use crate::store::{Fit, Fitting, LaunchMode, Past, read_file};
 use Completeness::{Interrupted, Partial, Whole};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

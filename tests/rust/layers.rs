@@ -38,17 +38,44 @@ fn departures() -> Vec<Finding> {
     found
 }
 
-/// A README says what lives in the sources as a whole and in each layer. What is inside a layer is said by
-/// the head comments of its modules.
+/// Every folder has a README that names each of its files, but for tests.
 fn described(folder: &Path, root: &str, found: &mut Vec<Finding>) {
+    let mut complain = |rule: String| found.push(Finding { rule, places: vec![String::new()] });
+    let readme = std::fs::read_to_string(folder.join("README.md")).unwrap_or_else(|_| {
+        complain(format!("no README.md in {root}"));
+        String::new()
+    });
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let layers = entries.flatten().filter(|entry| entry.path().is_dir());
-    let names = layers.map(|entry| format!("{root}/{}", entry.file_name().to_string_lossy()));
-    let without = |name: &String| !repository(name).join("README.md").is_file();
-    for name in names.chain([root.to_string()]).filter(without) {
-        found
-            .push(Finding { rule: format!("no README.md in {name}"), places: vec![String::new()] });
+    let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    inside.sort();
+    for path in &inside {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let is_known = ["mod", "lib", "main", "tests"].contains(&name.as_ref())
+            || name.ends_with("_tests")
+            || name.ends_with("_cases")
+            || names(&readme, &name);
+        if path.extension().is_some_and(|e| e == "rs") && !is_known && !readme.is_empty() {
+            complain(format!("{root}/README.md does not name {name}.rs"));
+        }
     }
+    for path in inside.iter().filter(|path| path.is_dir()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        described(path, &format!("{root}/{name}"), found);
+    }
+}
+
+/// Whether a text has a file's name as a word in backticks or at the end of a path.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    })
+}
+
+#[test]
+fn readmes_name_whole_words() {
+    assert!(names("the file `ring.rs`", "ring") && names("`a`, `ring`", "ring"));
+    assert!(!names("a string, ring_buffer", "ring"));
 }
 
 /// Files that are too long.

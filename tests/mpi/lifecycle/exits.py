@@ -285,11 +285,12 @@ class Exits:
         problems = self.compare(plain, outcome, "finalize") + self.differences(store)
         if self.left(spill) != sorted([*files, damaged]):
             problems.append(f"files of other jobs changed: {self.left(spill)}")
-        # The record is newer than the job that was killed.
+        # The job that was killed had other arguments: its record is kept beside the one in use, which stays.
         done = subprocess.run([self.tool.command, "recover", "--store", store, spill],
                               capture_output=True, text=True, check=False)
-        if done.returncode != 2 or "not stored" not in done.stderr:
+        if done.returncode != 2 or "recovered" not in done.stderr or damaged not in done.stderr:
             problems.append(f"recover ends with {done.returncode}: {done.stderr}")
+        problems += self.differences(store)
         subprocess.run([self.tool.command, "recover", "--discard", "--store", store, spill],
                        capture_output=True, check=False)
         if self.left(spill):
