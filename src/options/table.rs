@@ -220,10 +220,10 @@ pub static TABLE: &[Opt] = &[
         default: "sampled",
         choices: &Times::NAMES,
         help: "Whether the time in MPI calls is measured: sampled, all or off",
-        long: "sampled times every call of a function that the program calls seldom. A thread of the library \
-               looks at random moments which threads are in a call of one of the other functions, and \
-               the time in these is estimated from what it saw. In programs that seldom call MPI there \
-               is no such thread. all times every call that moves data or waits, and reads the clock \
+        long: "sampled times every call of a function that the program calls seldom. The time \
+               in all other functions is estimated: a thread of the library looks, at random moments, \
+               which threads are in a call of them. In programs that seldom call MPI there is no such \
+               thread. all times every call that moves data or waits, and reads the clock \
                twice for each. off measures nothing and starts no thread.",
         apply: |s, v| Times::parse(v).map(|t| s.times = t),
     },
@@ -248,9 +248,9 @@ pub static TABLE: &[Opt] = &[
         default: "off",
         choices: &[],
         help: "Interval at which the matrix recorded so far is stored",
-        long: "For jobs whose nodes may fail, or are cleaned when the job ends. At this interval, \
-               one process of each node starts 'rankweave recover --running'. Values such as 10m \
-               and 1h are accepted, too. off: the matrix is stored at the end only.",
+        long: "This is for jobs whose nodes may fail, or whose files on the nodes are removed when the \
+               job ends. At this interval, one process of each node starts 'rankweave recover \
+               --running'. Values such as 10m and 1h are accepted, too. off: the matrix is stored at the end only.",
         apply: |s, v| {
             s.flush = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
             Ok(())

@@ -94,7 +94,7 @@ fn committed_documents_are_fresh() {
     }
     let mut table = String::from(
         "# Configuration\n\nEvery option of `rankweave run` is also an environment variable, which \
-         the preloaded library reads; the option takes precedence. This page is made from the \
+         the preloaded library reads. If both are given, the option counts. This page is made from the \
          table in `src/options/table.rs`.\n\n\
          | `rankweave run` | environment | default | meaning |\n|---|---|---|---|\n",
     );
@@ -127,8 +127,8 @@ fn the_table_of_formats_is_fresh() {
         "# Formats\n\nThis page lists the formats that `rankweave import` reads and `rankweave export` \
          writes. Import recognises a format by the content of the file; the name does not matter.\n\n\
          In every format rows send, columns receive, and numbers are bytes unless the table says \
-         otherwise. Undirected formats hold the sum of both directions of a pair, and this sum is \
-         counted once. A format without message counts is read as one message for each pair with \
+         otherwise. An undirected format has one number for a pair of tasks, the sum of both \
+         directions; import gives half of it to each direction. A format without message counts is read as one message for each pair with \
          bytes. The comment at the top of each file in `src/formats` describes the format.\n\n\
          | name | reads | writes | content |\n|---|---|---|---|\n",
     );
