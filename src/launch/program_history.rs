@@ -49,10 +49,15 @@ impl ProgramHistory {
         Some((kept(why), message))
     }
 
+    /// Gives a record the launches of before.
+    pub fn copy_to(&self, record: &mut Record) {
+        record.history.clone_from(&self.launches);
+    }
+
     /// Adds the launch of a record to its history. `id` is the random number of the launch, `now` its end.
     /// A shuffled launch, or one whose start was not seen, is not added.
     pub fn add_to(&self, record: &mut Record, id: u64, now: u64) {
-        record.history.clone_from(&self.launches);
+        self.copy_to(record);
         let launch = &record.launch;
         if !self.timed || launch.mode == LaunchMode::Shuffle {
             return;

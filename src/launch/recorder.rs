@@ -13,7 +13,8 @@ use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix, Kind};
 use crate::options::Settings;
 use crate::store::{
-    self, Constructed, Finding, Fit, InMpi, Launch, LaunchMode, Placement, Record, Verdict, spill,
+    self, Constructed, Finding, Fit, InMpi, Launch, LaunchMode, Placement, Record, Unfinished,
+    Verdict, spill,
 };
 use std::time::Duration;
 
@@ -92,6 +93,8 @@ pub struct LaunchEnd<'a> {
     pub in_mpi: Option<InMpi>,
     /// The permutations that constructors of topologies gave.
     pub constructed: Vec<Constructed>,
+    /// The error code that the program gave to MPI_Abort before it finalised MPI; `None` if it did not call it.
+    pub aborted: Option<i32>,
     /// When it ended, seconds since 1970-01-01 UTC.
     pub now: u64,
 }
@@ -286,7 +289,16 @@ impl LaunchRecorder {
     }
 
     fn record(&mut self, end: LaunchEnd<'_>) -> Record {
-        let LaunchEnd { instructions, placement, collected, wall, in_mpi, constructed, now } = end;
+        let LaunchEnd {
+            instructions,
+            placement,
+            collected,
+            wall,
+            in_mpi,
+            constructed,
+            aborted,
+            now,
+        } = end;
         let tasks = collected.tasks();
         let matrix = collected.matrix();
         if self.given_nodes.is_none() {
@@ -317,7 +329,15 @@ impl LaunchRecorder {
             constructed,
             ..Record::of_matrix(&self.key, matrix)
         };
-        self.history.add_to(&mut record, instructions.job.id, now);
+        match aborted {
+            // Its time is not compared with that of other launches.
+            Some(code) => {
+                self.history.copy_to(&mut record);
+                let how = format!("the program called MPI_Abort with error code {code}");
+                record.unfinished = Some(Unfinished { how, ..Unfinished::default() });
+            }
+            None => self.history.add_to(&mut record, instructions.job.id, now),
+        }
         record
     }
 
@@ -380,7 +400,8 @@ impl LaunchRecorder {
             ));
         }
         let effect = self.history.effect(record);
-        for part in [self.decision.as_str(), &effect].into_iter().filter(|p| !p.is_empty()) {
+        let end = record.unfinished.as_ref().map_or("", |unfinished| unfinished.how.as_str());
+        for part in [self.decision.as_str(), &effect, end].into_iter().filter(|p| !p.is_empty()) {
             text.push_str("; ");
             text.push_str(part);
         }

@@ -48,6 +48,7 @@ fn end(instructions: &Instructions) -> LaunchEnd<'_> {
         wall: Duration::from_secs(10),
         in_mpi: None,
         constructed: Vec::new(),
+        aborted: None,
         now: 100,
     }
 }
@@ -105,6 +106,27 @@ fn decision(order: &[u32]) -> Decision {
         reason: "REASON".into(),
         cut: false,
     }
+}
+
+#[test]
+fn a_program_that_called_mpi_abort_and_finalised_did_not_come_to_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    for (id, aborted) in [(7, None), (8, Some(3))] {
+        let (recorder, policy) = self::recorder(&store, &settings());
+        let mut instructions = Instructions::of(&policy, &settings(), TASKS);
+        instructions.job.id = id;
+        let (said, _) = recorder.keep(LaunchEnd { aborted, ..end(&instructions) }, user());
+        let said = said[0].to_string();
+        assert_eq!(said.contains("called MPI_Abort with error code 3"), id == 8, "{said}");
+    }
+    let (recorder, _) = self::recorder(&store, &settings());
+    let kept = store.load(recorder.key()).unwrap().unwrap();
+    assert_eq!(kept.unfinished, None, "the record of the whole run stays in use");
+    assert_eq!(kept.history.iter().map(|past| past.id).collect::<Vec<_>>(), [7]);
+    let states: Vec<_> =
+        store.runs(recorder.key()).iter().map(|r| r.standing.completeness).collect();
+    assert_eq!(states, [store::Completeness::Interrupted]);
 }
 
 #[test]

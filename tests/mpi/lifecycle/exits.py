@@ -317,6 +317,7 @@ class Exits:
             self.end(process, signal.SIGTERM)
             self.settle(spill)
             self.add(name, problems)
+        self.flush_without_command()
         directory, store, spill = self.place("flush-then-finalize")
         outcome = self.launch(["wait"], self.variables(store, spill, flush="300ms"))
         problems = self.compare(self.launch(["wait"], {}), outcome, "wait") + self.differences(store)
@@ -325,6 +326,17 @@ class Exits:
         if not problems and self.tool.facts(self.tool.stored(store))["decision"]:
             problems.append("the record is that of a flush")
         self.add("flushes before a clean end", problems, outcome)
+
+    def flush_without_command(self):
+        """A flush that was asked for, without the command that writes the matrix: it is said once."""
+        alone = shutil.copy(self.tool.library, os.path.join(self.work, "alone.so"))
+        _, store, spill = self.place("no-command")
+        outcome = self.launch(["finalize"], {**self.variables(store, spill, flush="300ms"), "LD_PRELOAD": alone,
+                                             "PATH": "/nowhere"})
+        problems = self.differences(store)
+        if outcome.code or outcome.err.count("neither beside the library nor in PATH") != 1:
+            problems.append(f"exit code {outcome.code}, said: {outcome.err}")
+        self.add("flush without the command", problems, outcome)
 
     def handlers(self):
         """A program's own handler of the signal is called, whenever it was set."""

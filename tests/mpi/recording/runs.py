@@ -18,6 +18,8 @@ from driver import stacks
 NP = 4
 KEY = "sequence"
 SOURCE = "run_ends.c"
+# Preloaded for the end 'aborted': its MPI_Abort returns.
+TOOL = "libreturning_abort.c"
 # One message of one task.
 SIZE = 1000
 
@@ -70,18 +72,20 @@ SEQUENCES = (
     ("a50, b200, a50, b1", 200),
     ("a50, a60 kill lost, a55", 55),
     ("a50, a60 abort", 50),
+    ("a50, a60 aborted", 50),
     ("a50, a60 kill, a60 kill, a40", 40),
 )
 # For the quick run: one of each way to end.
 QUICK = ("a50, b0, b1", "a50, a60 kill", "a50, b1, c0, a60, b2", "a50, a60 fail", "a50 fail, a60 fail", "a50, a60 flush",
-         "a50, a60 ranks", "a60 part, a50", "a50, a60 abort")
+         "a50, a60 ranks", "a60 part, a50", "a50, a60 abort", "a50, a60 aborted")
 
 
 def run(tool, results, stack, work, full=False):
-    problem = stack.build(SOURCE)
-    if problem:
-        results.add(f"{stack.name} compiles {SOURCE}", [problem])
-        return
+    for source in (SOURCE, TOOL):
+        problem = stack.build(source)
+        if problem:
+            results.add(f"{stack.name} compiles {source}", [problem])
+            return
     for text, wanted in SEQUENCES:
         if full or text in QUICK:
             Sequence(tool, stack, work, text).check(results, text, wanted)
@@ -100,7 +104,8 @@ class Sequence:
         os.makedirs(self.spill)
 
     def command(self, launch, argument=None):
-        variables = {"LD_PRELOAD": self.tool.library, "RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": self.store,
+        preload = [self.tool.library] + [self.stack.program(TOOL)] * (launch.end == "aborted")
+        variables = {"LD_PRELOAD": ":".join(preload), "RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": self.store,
                      "RANKWEAVE_SPILL": self.spill, "RANKWEAVE_KEY": KEY, "RANKWEAVE_FLUSH_SIGNAL": "USR1",
                      "RUN_END": launch.end, "RUN_MESSAGES": str(launch.messages)}
         program = [self.stack.program(SOURCE), argument or launch.argument]
@@ -129,7 +134,7 @@ class Sequence:
             outcome.command = shlex.join(command)
             if launch.end == "" and outcome.code != 0:
                 problems.append(f"{launch.text}: exit code {outcome.code}: {outcome.err[:200]}")
-            if launch.end not in ("", "fail") and launch.recovers:
+            if launch.end not in ("", "fail", "aborted") and launch.recovers:
                 self.recover()
         try:
             shown, kept = self.in_use(), self.whole()

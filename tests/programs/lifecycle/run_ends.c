@@ -7,6 +7,7 @@
  * * term:     all tasks end by SIGTERM after the last message
  * * flush:    all tasks send themselves SIGUSR1 after the last message, and then kill themselves
  * * abort:    MPI_Abort after the last message
+ * * aborted:  the same with an MPI_Abort that returns, and then MPI_Finalize
  * * linger:   as without a value; before MPI_Finalize each task makes a file argv[1].TASK
  *
  * The arguments mean nothing else: they tell kinds of run apart.
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
         usleep(300000);
         die_by(SIGKILL);
     }
-    if (!strcmp(end, "abort")) {
+    if (!strncmp(end, "abort", 5)) {
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Abort(MPI_COMM_WORLD, 3);
     }

@@ -1,8 +1,8 @@
-//! `MPI_Init`, `MPI_Init_thread` and `MPI_Finalize`: the start of a job, and the latest point at which
-//! it ends.
+//! `MPI_Init`, `MPI_Init_thread`, `MPI_Abort` and `MPI_Finalize`: the start of a job, and the latest point
+//! at which it ends.
 
 use crate::entry::next;
-use crate::job::start;
+use crate::job::{failure, start};
 use crate::mpi::abi::Abi;
 use libc::{c_char, c_int};
 
@@ -42,4 +42,12 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi>() -> c_int {
     start::start_late();
     // SAFETY: the next function has the same prototype.
     unsafe { next::mpi_finalize::<A>() }
+}
+
+/// `MPI_Abort`. In MPICH 5 it may return before the launcher ends the process. A program that finalises MPI
+/// then has not come to its end.
+pub unsafe extern "C-unwind" fn abort<A: Abi>(comm: A::Comm, errorcode: c_int) -> c_int {
+    failure::aborting(errorcode);
+    // SAFETY: the program's own arguments; the next function has the same prototype.
+    unsafe { next::mpi_abort::<A>(comm, errorcode) }
 }

@@ -1,5 +1,5 @@
-//! A program that fails after MPI_Finalize: its record, which is stored by then, is marked as that of a
-//! failed run.
+//! A program that fails and finalises MPI all the same. If it calls MPI_Abort before, its record says so. If it
+//! fails after MPI_Finalize, its record is stored by then, and is marked as that of a failed run.
 
 use crate::sys::exit_code;
 use crate::sys::message;
@@ -8,6 +8,19 @@ use libc::c_int;
 use rw::store::StoredRun;
 use rw::store::spill::JobDescription;
 use std::sync::OnceLock;
+
+/// The error code that the program gave to MPI_Abort in this process.
+static ABORTED: OnceLock<c_int> = OnceLock::new();
+
+/// Notes that the program calls MPI_Abort. Only the first call counts.
+pub fn aborting(code: c_int) {
+    let _ = ABORTED.set(code);
+}
+
+/// The error code that the program gave to MPI_Abort; `None` if it did not call it.
+pub fn abort_code() -> Option<c_int> {
+    ABORTED.get().copied()
+}
 
 /// The record of this launch in the store.
 static STORED: OnceLock<StoredRun> = OnceLock::new();

@@ -85,9 +85,16 @@ fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
 type Rows = ([Vec<(u32, Traffic)>; 3], Vec<(u32, Traffic)>);
 
 /// What a process sends to rank 0 at the end: where it is, if that is not known, its rows, what it did
-/// after constructors that gave new ranks, its time in MPI, and the permutations that it found for
-/// topologies.
-type Sent = (Option<Location>, Rows, Vec<Statement>, Option<time::TimeInMpi>, Vec<Constructed>);
+/// after constructors that gave new ranks, its time in MPI, the permutations that it found for topologies,
+/// and the error code that it gave to MPI_Abort.
+type Sent = (
+    Option<Location>,
+    Rows,
+    Vec<Statement>,
+    Option<time::TimeInMpi>,
+    Vec<Constructed>,
+    Option<c_int>,
+);
 
 /// What rank 0 has from all processes.
 struct Gathered {
@@ -96,6 +103,8 @@ struct Gathered {
     tallies: Tallies,
     in_mpi: time::Gathered,
     constructed: Vec<Constructed>,
+    /// The error code that a process gave to MPI_Abort.
+    aborted: Option<c_int>,
     /// All processes have sent their part.
     whole: bool,
 }
@@ -163,7 +172,7 @@ fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> V
     task_group::free::<A>();
     let location = needs_places(job).then(Location::mine);
     let found = guarded(|| Some(CONSTRUCTED.lock().take())).unwrap_or_default();
-    let mine: Sent = (location, rows, statements, in_mpi, found);
+    let mine: Sent = (location, rows, statements, in_mpi, found, failure::abort_code());
     encoding::encode(&mine).unwrap_or_default()
 }
 
@@ -181,12 +190,14 @@ fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Ga
         tallies: Tallies::default(),
         in_mpi: time::Gathered::default(),
         constructed: Vec::new(),
+        aborted: None,
         whole: false,
     };
     let whole = private.gather_each(mine, |process, bytes| {
         let (location, rows, measured) = match guarded(|| encoding::decode::<Sent>(bytes)) {
-            Some((location, rows, statements, measured, found)) => {
+            Some((location, rows, statements, measured, found, aborted)) => {
                 all.tallies.add(&statements);
+                all.aborted = all.aborted.or(aborted);
                 guarded(|| {
                     constructed_orders::add(&mut all.constructed, found, task_of_process.len());
                     Some(())
@@ -217,7 +228,7 @@ fn store<A: Abi>(
     gathered: Gathered,
     wall: Duration,
 ) -> bool {
-    let Gathered { collected, locations, tallies, in_mpi, constructed, whole } = gathered;
+    let Gathered { collected, locations, tallies, in_mpi, constructed, aborted, whole } = gathered;
     let placeless = needs_places(&job) && whole;
     let mut unkept = job.recorder.take().map(|recorder| (recorder, collected, constructed));
     // The first call keeps the record; later ones do nothing.
@@ -232,6 +243,7 @@ fn store<A: Abi>(
                 wall,
                 in_mpi: in_mpi.result().map(|in_mpi| in_mpi.within(wall.as_secs_f64())),
                 constructed,
+                aborted,
                 now: rank_zero::now(),
             };
             Some(rank_zero::keep(recorder, end))

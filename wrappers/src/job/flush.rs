@@ -86,6 +86,15 @@ pub fn start(
     Some(())
 }
 
+/// Whether the command that writes the matrix is there.
+pub fn finds_command() -> bool {
+    commands().iter().any(|file| {
+        let Ok(name) = CString::new(file.as_os_str().as_bytes()) else { return false };
+        // SAFETY: a string that ends with a zero byte.
+        unsafe { libc::access(name.as_ptr(), libc::X_OK) == 0 }
+    })
+}
+
 /// Where the command may be: where `rankweave run` would look for this library from, and in PATH.
 fn commands() -> Vec<PathBuf> {
     let own = library::file_of(start as *const () as *mut libc::c_void);

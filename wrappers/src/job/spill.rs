@@ -44,6 +44,13 @@ pub fn start(
     // SAFETY: a function without arguments that does not unwind. Should it not be registered, the
     // file only lacks the remark that the program exited.
     unsafe { libc::atexit(exiting) };
+    let is_flushed = instructions.flush.is_some() || settings.flush_signal.is_some();
+    if rank == 0 && is_flushed && !flush::finds_command() {
+        message::line(
+            "the command `rankweave` is neither beside the library nor in PATH; this launch stores its \
+             matrix at MPI_Finalize and not while it runs; try: PATH with the directory of the command",
+        );
+    }
     flush::start(settings, instructions.job.id, &instructions.job.store, instructions.flush, leads)
 }
 

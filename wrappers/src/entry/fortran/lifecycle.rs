@@ -1,8 +1,8 @@
-//! `MPI_INIT`, `MPI_INIT_THREAD` and `MPI_FINALIZE`.
+//! `MPI_INIT`, `MPI_INIT_THREAD`, `MPI_ABORT` and `MPI_FINALIZE`.
 
-use crate::entry::fortran_arguments::code;
+use crate::entry::fortran_arguments::{code, int};
 use crate::entry::next::{self, Argument};
-use crate::job::start;
+use crate::job::{failure, start};
 use crate::mpi::abi::Abi;
 
 /// `MPI_Init`
@@ -39,5 +39,18 @@ pub unsafe extern "C-unwind" fn finalize<A: Abi, const B: usize>(ierror: Argumen
     // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
         next::in_fortran::mpi_finalize::<B>(ierror);
+    }
+}
+
+/// `MPI_Abort`
+pub unsafe extern "C-unwind" fn abort<A: Abi, const B: usize>(
+    comm: Argument,
+    errorcode: Argument,
+    ierror: Argument,
+) {
+    // SAFETY: addresses of the program's own arguments; the next function takes the same.
+    unsafe {
+        failure::aborting(int(errorcode));
+        next::in_fortran::mpi_abort::<B>(comm, errorcode, ierror);
     }
 }
