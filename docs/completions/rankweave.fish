@@ -146,7 +146,7 @@ max-com\t''
 mc\t''
 mmc\t''
 time\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise -d 'Study how mappings suffer when the matrix is not exact: all, or kinds of noise' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise -d 'Study how much worse mappings become if the matrix is not exact: all, or kinds of noise' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise-levels -d 'With --noise: intensities k, as multiples' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l samples -d 'With --noise: noisy matrices for each kind and k' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l algorithm -d 'With --noise: the algorithm that computes the mappings' -r
@@ -179,7 +179,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l key -d 'Key to keep it under [default: the first file\'s name without its ending]' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format of the file, where its content does not tell' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
+complete -c rankweave -n "__fish_rankweave_using_subcommand import" -l from -d 'The format of the file, if it cannot be recognised by its content' -r -f -a "json\t'every kind of traffic as [sender, receiver, bytes, messages], for scripts'
 mtx\t'MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R'
 csv\t'src,dst,bytes,messages for spreadsheets, pandas, R'
 prof\t'profiles of Open MPI\'s monitoring (cat mon.*.prof)'

@@ -2,7 +2,7 @@
 //!
 //! The study of the TopoMatch paper (Jeannot, JPDC 2022, section 5.5): every element of the matrix
 //! gets noise of one of four kinds, negative results become 0, a mapping is computed from the noisy
-//! matrix and judged by the true one. The paper ran the program; here the judge is the evaluator.
+//! matrix and evaluated with the true one. The paper ran the program; here the evaluator computes the cost.
 //!
 //! Additive noise gives traffic to pairs without any, so its matrices are full. The number of tasks is
 //! limited for it.

@@ -280,9 +280,9 @@ pub static TABLE: &[Opt] = &[
         choices: &[],
         help: "Programs that may always be reordered",
         long: "Names or patterns, such as lmp*,/opt/site/bin/*,train.py. A pattern with a slash is \
-               compared with the full path, others with the name of the executable or script. These are \
-               reordered even if --deny names them, if 'rankweave check' found that their results \
-               change, or if reordered launches were slower.",
+               compared with the full path, others with the name of the executable or script. These \
+               programs are reordered even if --deny names them, if 'rankweave check' found that \
+               their results change, or if reordered launches were slower.",
         apply: |s, v| set(&mut s.allow, Names::parse(v)),
     },
     Opt {

@@ -14,7 +14,7 @@ use std::path::Path;
 pub(in crate::cli) struct InstanceArgs {
     /// The matrix: a record (key or file), or a file of any format that 'import' reads
     ///
-    /// Formats: METIS .graph (undirected, counted once per pair), MatrixMarket, CSV
+    /// Formats: METIS .graph (undirected), MatrixMarket, CSV
     /// src,dst,bytes,messages, TreeMatch .mat, Open MPI .prof, Scotch .grf, JSON. - is standard
     /// input.
     #[arg(long, short, value_name = "M")]

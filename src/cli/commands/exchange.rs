@@ -43,7 +43,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// The format of the file, where its content does not tell
+    /// The format of the file, if it cannot be recognised by its content
     #[arg(long, value_name = "FORMAT", value_parser = names(|f| f.reads()))]
     from: Option<String>,
 
@@ -134,8 +134,8 @@ pub struct ExportArgs {
     /// For rank orders: the process of each task, one a line [default: the best order found]
     ///
     /// The processes are those of the recorded launch, in the launcher's order. Without this
-    /// option, the order that a launch with rankweave would use: the one of the recorded launch if
-    /// that was reordered, else one computed now from the matrix and the places.
+    /// option, the order is the one that a launch with rankweave would use. If the recorded launch was
+    /// reordered, this is its order. Otherwise it is computed now from the matrix and the places.
     #[arg(long, value_name = "FILE", conflicts_with = "as_launched")]
     mapping: Option<PathBuf>,
 

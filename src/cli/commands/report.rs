@@ -14,8 +14,9 @@ Examples:
 
 /// Write a report of a record as one self-contained HTML file
 ///
-/// Heat maps (before and after, if the ranks were reordered), traffic by node, the heaviest pairs,
-/// the topology and how the order was decided. The file needs no network and no script.
+/// The report contains heat maps (before and after, if the ranks were reordered), the traffic of the
+/// nodes, the heaviest pairs, the topology, and how the order was decided. The file needs no network
+/// and no script.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {

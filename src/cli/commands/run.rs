@@ -26,8 +26,8 @@ ranks give the ranks other processes, so that ranks that exchange much data are 
 launchers of Open MPI (mpirun, mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and \
 Slurm (srun) are recognised. Any other launcher gets the library and the settings in its environment.
 
-The library is searched in the directory of the command 'rankweave', and from there in ../lib and in \
-../lib/rankweave. The variable RANKWEAVE_LIBRARY names its file directly.
+The command looks for the library in its own directory, and from there in ../lib and ../lib/rankweave. \
+The variable RANKWEAVE_LIBRARY names the file of the library directly.
 
 The exit code is that of the launcher.";
 

@@ -22,8 +22,8 @@ const COUNTED: usize = 4096;
 
 /// Show a topology: its levels and distances
 ///
-/// Without options, this machine. On a cluster, run it on a compute node: the login node is often
-/// another machine.
+/// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
+/// node is often another kind of machine.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {

@@ -31,7 +31,7 @@ Examples:
 const LONG: &str = "\
 Says what 'rankweave run' would do with a launch, without starting it: which MPI library and \
 which of its language bindings the programs use, what is preloaded, and what will be recorded and \
-reordered. If nothing will be recorded or reordered, it gives the reason.
+reordered. If nothing will be recorded or reordered, the command gives the reason.
 
 Programs and libraries are read as files and not executed. With --probe the launcher is started \
 once, with 'rankweave' in place of the program. This shows whether the library is loaded on every \

@@ -10,11 +10,11 @@ use serde::Serialize;
 /// Options of the study.
 #[derive(Debug, clap::Args)]
 pub(super) struct NoiseArgs {
-    /// Study how mappings suffer when the matrix is not exact: all, or kinds of noise
+    /// Study how much worse mappings become if the matrix is not exact: all, or kinds of noise
     ///
     /// gaussian-additive, gaussian-multiplicative, uniform-additive, uniform-multiplicative, or a
-    /// list of them (TopoMatch paper, 5.5). A mapping is computed from each noisy matrix and judged
-    /// by the true one.
+    /// list of them (TopoMatch paper, 5.5). A mapping is computed from each noisy matrix and
+    /// evaluated with the true one.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     noise: Vec<String>,
 

@@ -45,9 +45,9 @@ If a store refused a record at the end of a program (no space, no permission), t
 in the same directories. It is then stored in the store that refused it, even if RANKWEAVE_STORE \
 names another one. --store overrides this.
 
-The files of running jobs stay as they are. Three kinds of records in the store are not replaced: \
-a record that is newer than the job; a record with all tasks, by one with missing tasks; and a \
-record with another number of tasks, by one that waited.
+The files of running jobs stay as they are. A record in the store is not replaced in three cases: \
+it is newer than the job; it has all tasks, and some are missing in the new one; or the new one waited \
+on the node and has another number of tasks.
 
 Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error.";
 
