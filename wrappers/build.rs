@@ -1,7 +1,7 @@
 //! Generates the entry points and wrappers from the tables (`rankweave-generator`).
 //!
-//! And links the unwinder statically: every process that the library is preloaded into would otherwise
-//! load libgcc_s.so.1 for it at start-up, MPI program or not.
+//! Also links the unwinder statically. Otherwise every process with the preloaded library would load
+//! libgcc_s.so.1 at its start, even if it is no MPI program.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,8 +5,8 @@ use crate::recorder::{Class, Recorder, Way, is_count};
 use crate::table::{Action, Call};
 use std::fmt::Write;
 
-/// Whether a call has the arguments of MPI_Send in their places, perhaps with a request behind them:
-/// these have a fast path in assembler.
+/// Whether a call has the arguments of MPI_Send in the same order, possibly followed by a request. Such a call
+/// has a fast path in assembler.
 pub fn is_plain_send(call: &Call) -> bool {
     const PLACES: [&str; 6] = ["buf", "count", "datatype", "dest", "tag", "comm"];
     let names: Vec<&str> = call.prototype.parameters.iter().map(|p| p.name.as_str()).collect();
@@ -92,9 +92,9 @@ fn list(recorder: &Recorder) -> String {
     })
 }
 
-/// Writes the call of a recorder, which gives the communicator to pass on. Where it may give nothing, the
-/// slower call is in a function of its own, which the wrapper calls by a tail call. The common way then
-/// has no call in it and saves no registers.
+/// Writes the call of a recorder, which returns the communicator to pass on. If the recorder may return `None`,
+/// the slow form is called by a function of its own, which the wrapper calls by a tail call. The common path
+/// then has no call in it and saves no registers.
 fn record(text: &mut String, recorder: &Recorder) {
     recorder.plan(text);
     let call = recorder.call(Way::Fast, &list(recorder));

@@ -16,7 +16,7 @@ pub enum Binding {
     F08,
     /// mpi_f08, choice buffers as descriptors (TS 29113).
     F08ts,
-    /// The same two with counts of kind MPI_COUNT_KIND.
+    /// mpi_f08 with counts of kind MPI_COUNT_KIND, with choice buffers as addresses and as descriptors.
     F08Large,
     F08tsLarge,
 }
@@ -27,7 +27,7 @@ impl Binding {
     /// Bindings of the large-count twins.
     pub const LARGE: [Binding; 2] = [Binding::F08Large, Binding::F08tsLarge];
 
-    /// What the names of its procedures end with.
+    /// The end of the names of its procedures.
     fn suffix(self) -> &'static str {
         match self {
             Binding::F77 => "_",
@@ -53,8 +53,8 @@ impl Binding {
         }
     }
 
-    /// The function to pass on to, in Open MPI and in MPICH. Of the two names of MPICH's large counts
-    /// it is the newer one. For mpi_f08, MPICH has `pmpir_send` where Open MPI has `pmpi_send`.
+    /// The name of the real function in Open MPI and in MPICH. MPICH has two names for functions with large
+    /// counts; this is the newer one. For mpi_f08, MPICH has `pmpir_send` where Open MPI has `pmpi_send`.
     pub fn real_names(self, prototype: &Prototype) -> (String, String) {
         let open_mpi = format!("p{}{}", prototype.rust_name(), self.suffix());
         let mpich = match self {
@@ -67,7 +67,7 @@ impl Binding {
 
 /// The calls that have Fortran entry points of the small bindings.
 pub fn calls(calls: &[Call]) -> Vec<&Call> {
-    // The tools interface is one of C.
+    // The tools interface exists in C only.
     let tools = |call: &Call| call.prototype.name.starts_with("MPI_T_");
     calls.iter().filter(|c| !is_large(c) && !tools(c)).collect()
 }
@@ -97,7 +97,7 @@ pub fn parameters(prototype: &Prototype) -> Vec<String> {
     };
     let in_fortran: Vec<&Parameter> = prototype.named().filter(|p| !of_main(p)).collect();
     let mut names: Vec<String> = in_fortran.iter().map(|p| p.rust_name()).collect();
-    // The standard has none for MPI_PCONTROL, but MPICH writes one.
+    // The standard has no `ierror` for MPI_PCONTROL, but MPICH writes one.
     names.push("ierror".into());
     let lengths = in_fortran.iter().filter(|p| p.c_type.contains("char")).count();
     names.extend((0..lengths).map(|i| format!("length{i}")));
@@ -109,7 +109,7 @@ pub const THROUGH: &str = "Wrapper::Through";
 
 /// The entry of a call in the table of wrappers.
 pub fn entry(binding: Binding, call: &Call) -> String {
-    // Of the large ones, the wrapper knows the binding by its place among these.
+    // The wrapper of a large-count call knows its binding by the index in `Binding::LARGE`.
     let number = match binding {
         Binding::F08Large => 0,
         Binding::F08tsLarge => 1,
@@ -128,8 +128,8 @@ pub fn entry(binding: Binding, call: &Call) -> String {
         Action::Translate => ("Translates", generated),
         Action::Record { .. } | Action::Within => ("Records", generated),
     };
-    // In MPICH these call MPI_X in C, where everything is seen; only calls of mpi_f08 without choice
-    // buffers go straight to the inside.
+    // In MPICH these procedures call MPI_X in C, whose wrapper sees the call. Only the procedures of mpi_f08
+    // without choice buffers call internal functions directly.
     let straight = matches!(binding, Binding::F08 | Binding::F08Large);
     let bypass = binding == Binding::F77 && call.bypasses_c;
     let wrapper = format!("Wrapper::{kind}({function})");

@@ -51,7 +51,7 @@ pub fn wrapper(text: &mut String, call: &Call) {
 /// A Fortran argument as the recorders take it.
 fn converted(p: &Parameter, large: bool) -> String {
     let name = p.rust_name();
-    // Descriptors stand in the place of choice buffers in binding 2, and in 1 of the large ones.
+    // Choice buffers are passed as descriptors in binding 2, and in binding 1 of the large-count calls.
     let descriptor = if large { "B == 1" } else { "B == 2" };
     match p.rust_type().as_str() {
         "c_int" if is_count(&p.name) => format!("i64::from(arguments::int({name}))"),

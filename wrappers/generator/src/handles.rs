@@ -1,4 +1,5 @@
-//! `handles.tsv`: what each binary interface of MPI fixes; and the implementations of the trait `Abi`.
+//! Reads `handles.tsv`, which has what each binary interface of MPI fixes, and generates the implementations of
+//! the trait `Abi`.
 
 use crate::HEAD;
 use std::fmt::Write;
@@ -24,14 +25,14 @@ struct Row<'a> {
     rust_type: &'a str,
     name: &'a str,
     values: [&'a str; 3],
-    /// Where it stands.
+    /// The line of the table.
     line: usize,
 }
 
-/// `handles.rs`: one type with an implementation of `Abi` for each family.
+/// Generates `handles.rs`: one type with an implementation of `Abi` for each family.
 ///
 /// # Errors
-/// If a row is not as the head of the table says; with the line.
+/// If a row is not as the head of the table says. The error names the line.
 pub fn file(table: &str) -> Result<String, String> {
     let rows = parse(table)?;
     let mut text = String::from(HEAD);
@@ -101,7 +102,7 @@ impl Row<'_> {
             }
             "handle" => {
                 let value = match value.strip_prefix('&') {
-                    // Needed at every call, so the library keeps its address.
+                    // This address is needed at every call, so that the library keeps it.
                     Some("ompi_mpi_comm_world") => "library::open_mpi_world()".to_string(),
                     Some(symbol) => {
                         format!(

@@ -1,12 +1,12 @@
 //! Generates the MPI entry points of `librankweave.so` from the tables in `wrappers/`.
 //!
-//! The tables say what every MPI call is: `prototypes.tsv` has the C prototypes of the standard, `calls.tbl`
-//! says what the library does at each call, `pmpi.txt` names the functions that the library calls itself, and
-//! `handles.tsv` has what differs between the binary interfaces of MPI. The build script of the library
-//! turns them into Rust. Of what is generated, only the list of exported names is committed.
+//! The tables describe every MPI call: `prototypes.tsv` has the C prototypes of the standard, `calls.tbl` says
+//! what the library does at each call, `pmpi.txt` names the functions that the library calls itself, and
+//! `handles.tsv` has the differences between the binary interfaces of MPI. The build script of the library
+//! turns them into Rust. Of the generated files, only the list of exported names is committed.
 //!
-//! Limits: prototypes are taken as the standard has them; a parameter is a communicator when its
-//! type is `MPI_Comm` by value.
+//! Limits: prototypes are taken as the standard has them. A parameter counts as a communicator if its type is
+//! `MPI_Comm` by value.
 
 mod c_wrappers;
 mod fortran;

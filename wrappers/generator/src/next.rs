@@ -1,4 +1,4 @@
-//! `next.rs`: the numbers of entry points, and a typed function for what each one passes calls on to.
+//! Generates `next.rs`: the numbers of entry points, and a typed function for the next function of each.
 
 use crate::HEAD;
 use crate::fortran::{self, Binding};

@@ -15,9 +15,9 @@ pub struct Parameter {
 pub struct Prototype {
     pub name: String,
     pub parameters: Vec<Parameter>,
-    /// Version of the standard that has it, or when it was removed.
+    /// The version of the standard in which the function appeared, or in which it was removed.
     pub since: String,
-    /// Where it stands in `prototypes.tsv`.
+    /// The line in `prototypes.tsv`.
     pub line: usize,
 }
 
@@ -27,7 +27,7 @@ impl Prototype {
         self.name.strip_suffix("_c").unwrap_or(&self.name)
     }
 
-    /// Whether the call hands out a request.
+    /// Whether the call returns a request.
     pub fn is_nonblocking(&self) -> bool {
         self.parameters.iter().any(|p| p.name == "request")
     }
@@ -69,7 +69,7 @@ impl Prototype {
         format!("unsafe extern \"C-unwind\" fn({}) -> c_int", types.join(", "))
     }
 
-    /// A parameter whose type has no spelling in Rust.
+    /// A parameter whose type has no counterpart in Rust.
     pub fn without_type(&self) -> Option<&Parameter> {
         self.named().find(|p| p.rust_type() == "c_void")
     }
@@ -129,7 +129,7 @@ impl Parameter {
         self.c_type == "MPI_Comm" && !self.array
     }
 
-    /// The Rust name: keywords and capital letters avoided.
+    /// The name in Rust, in small letters and without keywords.
     pub fn rust_name(&self) -> String {
         match self.name.as_str() {
             "type" => "r#type".into(),
@@ -162,7 +162,7 @@ impl Parameter {
             "MPI_Session" => "A::Session",
             // Handles of the tools interface are pointers in every ABI.
             name if name.starts_with("MPI_T_") && pointers == 0 && !self.array => "*mut c_void",
-            // Only ever passed on by address: statuses, files, callbacks. By value there is no type.
+            // Statuses, files and callbacks are only passed by address. A parameter by value has no type here.
             _ => "c_void",
         };
         let mut rust = scalar.to_string();

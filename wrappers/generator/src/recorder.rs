@@ -3,7 +3,7 @@
 use crate::prototype::{Parameter, Prototype};
 use std::fmt::Write;
 
-/// Where a recorder lives, which decides how it is called.
+/// The module of a recorder, which decides how it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     Send,
@@ -39,11 +39,11 @@ pub fn class(recorder: &str) -> Class {
 /// have one form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The form that gives nothing if the thread has not cached what it needs.
+    /// The form that returns `None` if the thread has not used the objects of the call before.
     Fast,
-    /// The form for that case.
+    /// The form that is called after the fast form returned `None`.
     Slow,
-    /// The fast form, and the slow one if that gives nothing.
+    /// The fast form, and the slow form if the fast one returns `None`.
     Either,
 }
 
@@ -60,7 +60,7 @@ pub struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Where it lives.
+    /// The module of the recorder.
     pub fn class(&self) -> Class {
         class(self.name)
     }
@@ -72,7 +72,7 @@ impl Recorder<'_> {
         found.map(spell).collect::<Vec<_>>().join(", ")
     }
 
-    /// Type arguments: the ABI, and one to be inferred for each kind of array it reads.
+    /// The type arguments: the ABI, and a type to be inferred for each kind of array that the recorder reads.
     fn generics(&self) -> String {
         let reads = |types: &[&str]| {
             let mut parameters = self.prototype.parameters.iter();
@@ -91,7 +91,7 @@ impl Recorder<'_> {
         text
     }
 
-    /// Whether the recorder may give nothing, so that a slower call has to follow.
+    /// Whether the recorder has a fast form, after which a call of the slow form may have to follow.
     pub fn may_give_none(&self) -> bool {
         !self.at_start && matches!(self.class(), Class::Send | Class::OneSided | Class::Uniform)
     }
@@ -126,7 +126,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Writes the variable that takes what is recorded at every start.
+    /// Writes the variable for the plan of a persistent request.
     pub fn plan(&self, text: &mut String) {
         if self.at_start {
             let _ = writeln!(text, "        let mut plan = PersistentSends::default();");

@@ -41,7 +41,8 @@ pub fn exports(calls: &[Call]) -> String {
     names.into_iter().map(|name| name + "\n").collect()
 }
 
-/// How a call with this number of arguments is timed, as the head of `timed.rs` says it: 0 if it is not.
+/// How a call with this number of arguments is timed, in the encoding that the comment of `TIMED` describes: 0
+/// if it is not timed.
 fn timed(call: &Call, arguments: usize) -> u8 {
     // The first six go in registers (System V ABI).
     let on_stack = u8::try_from(arguments.saturating_sub(6)).unwrap_or(126).min(126);

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 /// What is done at a call before it is passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Replace the world where it is passed; record nothing.
+    /// Replace MPI_COMM_WORLD if it is passed; record nothing.
     Translate,
     /// Call a recorder with these arguments, now or (persistent calls) at every start.
     Record { recorder: String, arguments: Vec<String>, at_start: bool },
-    /// Replace the world, and record nothing that the MPI library calls meanwhile.
+    /// Replace MPI_COMM_WORLD, and record nothing that the MPI library calls during the call.
     Within,
     /// Nothing: the entry is there so that calls can be timed.
     Nothing,
@@ -40,7 +40,7 @@ impl Call {
     }
 }
 
-/// Why the functions are left alone that have no entry point: `~REASON NAME …`.
+/// The possible reasons why a function has no entry point: `~REASON NAME …`.
 const REASONS: &str = "buffer completion datatype error file group handle info lifecycle local status \
                        tools window";
 
@@ -53,7 +53,8 @@ pub struct Table {
     pub left: BTreeSet<String>,
 }
 
-/// Reads `calls.tbl`; adds the large-count twins. Every prototype has to stand in it, once.
+/// Reads `calls.tbl` and adds the large-count twins. Every function with a prototype must occur in the table
+/// once.
 pub fn parse(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
     let table = read(text, prototypes)?;
     let known = |name: &str| {
@@ -107,7 +108,7 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
         }
         let prototype = fresh(&table, name)?;
         let action = parse_action(action.trim()).map_err(|e| fail(&e))?;
-        // Persistent calls are timed where they are started.
+        // The calls that make persistent requests are not timed. MPI_Start is.
         let timed = matches!(action, Action::Nothing | Action::Record { at_start: false, .. });
         let twin = prototypes.get(&format!("{name}_c"));
         for prototype in std::iter::once(prototype).chain(twin) {

@@ -1,4 +1,5 @@
-//! `wrappers.rs`: what each entry point does, generic over the ABI, and the table of it.
+//! Generates `wrappers.rs`: the wrapper of each entry point, generic over the ABI, and the table of all
+//! wrappers.
 
 use crate::HEAD;
 use crate::c_wrappers::{self, is_plain_send};
@@ -21,8 +22,8 @@ pub fn file(calls: &[Call]) -> String {
     text
 }
 
-/// Writes the table. Functions written by hand are coerced to the type that the prototype has in the
-/// tables: one with another signature does not compile.
+/// Writes the table. Functions written by hand are coerced to the type of the prototype, so that a function
+/// with another signature does not compile.
 fn table(text: &mut String, calls: &[Call]) {
     text.push_str(
         "/// The wrapper of every entry point, by its number.\n\

@@ -4,9 +4,9 @@
 //! the world is replaced, that handle would be the replacement. A trampoline calls the program's
 //! function with the handle of MPI_COMM_WORLD instead.
 //!
-//! Limits: there is a fixed number of trampolines of each kind, one for each function of the program. A
-//! program with more functions gets its further functions called directly. They see the replacement,
-//! which works in every call but does not compare equal to MPI_COMM_WORLD.
+//! Limits: there is a fixed number of trampolines of each kind, and each function of the program takes one. If
+//! a program has more functions, the others are called directly. They get the replacement, which works in every
+//! call but does not compare equal to MPI_COMM_WORLD.
 
 use crate::comm::world;
 use crate::mpi::abi::Abi;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const COUNT: usize = 32;
 type Functions = [AtomicUsize; COUNT];
 
-/// Addresses up to here are sentinels (MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN), no functions.
+/// Addresses below this one are sentinels (MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN) and not functions.
 const SENTINELS: usize = 4096;
 
 static HANDLERS: Functions = [const { AtomicUsize::new(0) }; COUNT];
@@ -29,7 +29,7 @@ type Copy<A> =
     unsafe extern "C-unwind" fn(<A as Abi>::Comm, c_int, usize, usize, usize, *mut c_int) -> c_int;
 type Delete<A> = unsafe extern "C-unwind" fn(<A as Abi>::Comm, c_int, usize, usize) -> c_int;
 
-/// The handle that the program knows this communicator by.
+/// The handle by which the program knows this communicator.
 fn shown<A: Abi>(comm: A::Comm) -> A::Comm {
     if world::replacement::<A>() == Some(comm) { A::comm_world() } else { comm }
 }
@@ -79,7 +79,7 @@ unsafe extern "C-unwind" fn delete<A: Abi, const I: usize>(
     }
 }
 
-/// The trampoline for `function`, or `function` itself where there is nothing to do or none left.
+/// The trampoline for `function`. It is `function` itself for a sentinel, or if no trampoline is left.
 fn take(function: *mut c_void, functions: &Functions, entries: [usize; COUNT]) -> *mut c_void {
     let wanted = function as usize;
     if wanted < SENTINELS {

@@ -1,6 +1,6 @@
 //! Strings of bytes between the processes of a private communicator, directly from one to another.
 //!
-//! Limit: a string of 512 MiB or more is not sent, and then no process gets anything that it could use.
+//! Limit: a string of 512 MiB or more is not sent. The process that should receive it gets `None`.
 
 use crate::comm::private::PrivateComm;
 use crate::comm::request::wait;
@@ -35,7 +35,7 @@ fn received<A: Abi>(private: &PrivateComm<A>, from: u32, data: &mut [u8]) -> Opt
     (code == 0).then_some(request)
 }
 
-/// Waits for all; `false` if one could not be started or failed.
+/// Waits for all requests. `false` if one of them could not be started or failed.
 fn all_done<A: Abi>(requests: impl IntoIterator<Item = Option<A::Request>>) -> bool {
     let mut good = true;
     for request in requests {

@@ -1,4 +1,5 @@
-//! Communicators by their handle: duplicates, freeing, and calls that keep errors from the program.
+//! Functions for a communicator with a given handle: duplicate it, free it, copy its error handler, and call
+//! MPI on it without raising errors in the program.
 
 use crate::comm::request::wait;
 use crate::mpi::abi::{Abi, Handle};
@@ -16,7 +17,7 @@ pub struct PendingDuplicate<A: Abi> {
 }
 
 impl<A: Abi> PendingDuplicate<A> {
-    /// Begins to make one; collective over `comm`.
+    /// Begins to make a duplicate. Collective over `comm`.
     pub fn begin(comm: A::Comm) -> Self {
         let (copy, mut request) = (Box::into_raw(Box::new(A::comm_null())), A::request_null());
         // SAFETY: all processes of the communicator call this; the copy stays in place until the request
@@ -25,7 +26,7 @@ impl<A: Abi> PendingDuplicate<A> {
         PendingDuplicate { code, request, copy }
     }
 
-    /// Waits for it; `None` after an MPI error.
+    /// Waits for the duplicate; `None` after an MPI error.
     pub fn end(mut self) -> Option<A::Comm> {
         if self.code != 0 || !wait::<A>(&mut self.request, None) {
             return None;
@@ -66,8 +67,8 @@ pub fn free<A: Abi>(comm: A::Comm) {
     }
 }
 
-/// Makes calls on a communicator of the program whose errors are returned to us and not to its error
-/// handler, which is in place again afterwards.
+/// Runs `calls`, which use a communicator of the program. Errors of these calls are returned, and do not reach
+/// the error handler of the program. The handler is set again afterwards.
 pub fn quietly<A: Abi, T>(comm: A::Comm, calls: impl FnOnce() -> T) -> T {
     let mpi = pmpi::<A>();
     let mut handler = A::errors_return();

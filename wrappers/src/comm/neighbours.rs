@@ -5,7 +5,8 @@ use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
 use libc::c_int;
 
-/// The topology of a communicator, with what its neighbours are asked for by.
+/// The kind of topology of a communicator, with the numbers that the queries for its neighbours need: the
+/// number of dimensions, the number of neighbours, or the numbers of sources and destinations.
 enum Topology {
     Cartesian(c_int),
     Graph(c_int),

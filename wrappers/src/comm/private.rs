@@ -1,8 +1,8 @@
 //! A communicator of this library's own, and messages between the job's processes over it.
 //!
-//! Broadcasts and gathers are collective: all processes call them in the same order, whatever went wrong
-//! for one of them before. A process without data passes an empty slice. Sends and receives are called by
-//! the two processes that they concern.
+//! Broadcasts and gathers are collective: all processes call them in the same order, even if a process met an
+//! error before. A process without data passes an empty slice. Sends and receives are called by the sender and
+//! by the receiver only.
 
 use crate::comm::encoding;
 use crate::comm::handle;
@@ -22,7 +22,8 @@ const TAG: c_int = 7;
 /// instead of three. A step is slow where the processes outnumber the processors, because each process
 /// has to get a processor in turn.
 const AT_ONCE: usize = 504;
-/// With more processes than this, rank 0 would need too much memory for these bytes of all processes.
+/// In a job with more processes than this, [`AT_ONCE`] bytes of each process would take too much memory on rank
+/// 0.
 const MANY: usize = 16 << 10;
 /// Bytes of available memory that rank 0 needs for each byte that is gathered. While a matrix is put
 /// together, it takes about ten times the space of its encoded rows.
@@ -55,7 +56,7 @@ impl<A: Abi> PrivateComm<A> {
         Some(PrivateComm { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
     }
 
-    /// Frees it; collective.
+    /// Frees the communicator. Collective.
     pub fn free(self) {
         handle::free::<A>(self.comm);
     }
@@ -87,8 +88,8 @@ impl<A: Abi> PrivateComm<A> {
         told.then(|| numbers.iter().map(|&number| u64::from_le_bytes(number)).collect())
     }
 
-    /// Brings `N` bytes of each process to rank 0: all of them there, by rank, and none elsewhere;
-    /// `None` after an MPI error.
+    /// Gathers `N` bytes of each process on rank 0. Rank 0 gets them in the order of ranks, and other processes
+    /// get an empty list. `None` after an MPI error.
     pub fn gather<const N: usize>(&self, mine: [u8; N]) -> Option<Vec<[u8; N]>> {
         PendingGather::<A, N>::begin(self.comm, self.rank, self.size, mine).end(None)
     }
@@ -184,10 +185,10 @@ impl<A: Abi> PrivateComm<A> {
         encoding::decode(&bytes).filter(|_| arrived)
     }
 
-    /// Brings the bytes of all processes to rank 0, which hands them to `visit` one process after the other, by
-    /// rank. Rank 0 needs memory for the bytes of one process at a time, and half a KiB for each process.
-    /// `false` after an MPI error, or if the bytes of all are too many for the memory of rank 0's node:
-    /// then they are not sent.
+    /// Sends the bytes of all processes to rank 0, which calls `visit` with the bytes of one process after the
+    /// other, by rank. Rank 0 needs memory for the bytes of one process at a time, and half a KiB for each
+    /// process. `false` after an MPI error, or if the bytes of all processes are too many for the memory of
+    /// rank 0's node. Bytes that did not fit into the first message are not sent in this case.
     pub fn gather_each(&self, mine: &[u8], mut visit: impl FnMut(usize, &[u8])) -> bool {
         // With more than MANY processes, rank 0 first gets the lengths alone.
         let at_once = if self.size <= MANY { AT_ONCE } else { 0 };
@@ -225,7 +226,7 @@ impl<A: Abi> PrivateComm<A> {
         let lengths = || slots.chunks_exact(slot).map(|first| take_first(first).0);
         let total = lengths().fold(0, usize::saturating_add) as u64;
         let go = total <= memory::available() / EXPANSION;
-        // After an error the others are still told and received from: they may wait.
+        // After an error, rank 0 still sends to the others and receives from them, because they may be waiting.
         let mut whole = true;
         for (rank, length) in (0u32..).zip(lengths()).skip(1) {
             if length > at_once {
@@ -261,7 +262,7 @@ fn put_first(first: &mut [u8], data: &[u8]) {
     start[..room].copy_from_slice(&data[..room]);
 }
 
-/// What [`put_first`] wrote: the length of all, and the start of it.
+/// Reads what [`put_first`] wrote: the length of all the data, and the start of the data.
 fn take_first(first: &[u8]) -> (usize, &[u8]) {
     let (length, start) = first.split_at(8);
     let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_first_is_the_length_and_the_start() {
+    fn the_first_message_has_the_length_and_the_start() {
         for length in [0, 3, 8, 9, 1000] {
             let data: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
             for room in [0, 8] {

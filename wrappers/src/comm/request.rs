@@ -1,7 +1,7 @@
 //! Requests of this library: waiting for them, and gathers that go on while the caller works.
 //!
-//! A process that waits yields its processor. Where a job has more processes than processors and the
-//! MPI library spins, a blocking call would keep the processor from the processes that it waits for.
+//! A process that waits yields its processor. If a job has more processes than processors and the MPI library
+//! spins, a blocking call would keep the processor from the processes for which it waits.
 
 use crate::mpi::abi::Abi;
 use crate::mpi::backoff;
@@ -9,11 +9,12 @@ use crate::mpi::pmpi::pmpi;
 use libc::c_int;
 use std::time::{Duration, Instant};
 
-/// Waits for a request; `false` if it failed, or is not done within `patience`.
+/// Waits for a request. `false` if it failed, or if it is not done within `patience`.
 pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> bool {
     let mpi = pmpi::<A>();
     let started = Instant::now();
-    // MPI_STATUS_IGNORE differs between ABIs; a buffer larger than any status does not.
+    // MPI_STATUS_IGNORE differs between ABIs. A buffer that is larger than the status of each ABI works in all
+    // of them.
     let mut status = [0u64; 16];
     let mut tries = 0u32;
     loop {
@@ -36,7 +37,7 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
     }
 }
 
-/// A gather of `N` bytes of each process to rank 0, under way. If it is dropped before the end, its buffers
+/// A gather of `N` bytes of each process on rank 0 that has begun. If it is dropped before the end, its buffers
 /// are not freed, because MPI may still write to them.
 #[derive(Debug)]
 #[must_use]
@@ -48,7 +49,7 @@ pub struct PendingGather<A: Abi, const N: usize> {
 }
 
 impl<A: Abi, const N: usize> PendingGather<A, N> {
-    /// Sends `mine`; collective over `comm`.
+    /// Begins the gather with the bytes `mine`. Collective over `comm`.
     pub fn begin(comm: A::Comm, rank: usize, size: usize, mine: [u8; N]) -> Self {
         let mut request = A::request_null();
         let mine = Box::into_raw(Box::new(mine));
@@ -64,8 +65,8 @@ impl<A: Abi, const N: usize> PendingGather<A, N> {
         PendingGather { code, request, mine, all }
     }
 
-    /// Waits for the bytes: all of them on rank 0, by rank, and none elsewhere. `None` after an MPI
-    /// error, or if they are not there within `patience`.
+    /// Waits for the bytes. Rank 0 gets those of all processes, by rank, and other processes get an empty list.
+    /// `None` after an MPI error, or if the gather is not done within `patience`.
     pub fn end(mut self, patience: Option<Duration>) -> Option<Vec<[u8; N]>> {
         if self.code != 0 || !wait::<A>(&mut self.request, patience) {
             return None;

@@ -1,20 +1,21 @@
 //! The group of all tasks, kept for the translation of ranks.
 //!
-//! Each communicator and window that is used for the first time asks which tasks stand behind its ranks. MPI counts the
-//! users of a group: Open MPI does so in each of its processes, so that making and freeing the group of a large
-//! world takes long.
+//! When a communicator or a window is used for the first time, its ranks are translated to tasks with this
+//! group. The group is kept, because it takes long to make and free the group of a large world: Open MPI then
+//! changes a counter of each process in the group.
 //!
-//! Limits: the group of a world that was replaced later is given back at the end of MPI, not before.
+//! Limits: if the world is replaced after the group was made, the old group is freed at the end of the job
+//! only.
 
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use parking_lot::Mutex;
 
-/// The bits of a communicator and of its group. The last one is that of the tasks.
+/// The bits of each communicator whose ranks were the tasks, and of its group. The last entry is in use.
 static GROUPS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// The group that has the tasks as its ranks, not to be freed; `None` after an MPI error.
+/// The group whose ranks are the tasks. The caller must not free it. `None` after an MPI error.
 pub fn get<A: Abi>() -> Option<A::Group> {
     let comm = world::tasks::<A>();
     let known = |groups: &[(u64, u64)]| {

@@ -31,7 +31,7 @@ pub fn replacement<A: Abi>() -> Option<A::Comm> {
     }
 }
 
-/// Communicator whose ranks are the tasks, in a job without a world; 0 = the world's are.
+/// The communicator whose ranks are the tasks, in a job of sessions; 0 = the ranks of the world are the tasks.
 static BASE: AtomicU64 = AtomicU64::new(0);
 
 /// Makes the ranks of `comm` the tasks.
@@ -50,7 +50,7 @@ pub fn tasks<A: Abi>() -> A::Comm {
 /// Process of each task, while the world is replaced.
 static ORDER: RwLock<Vec<c_int>> = RwLock::new(Vec::new());
 
-/// Remembers the order of the replaced world, for groups that are made without a communicator.
+/// Keeps the order of the replaced world, for groups that are made from a process set.
 pub fn set_order(process_of_task: &[u32]) {
     *ORDER.write() = process_of_task.iter().map(|&p| p as c_int).collect();
 }
@@ -77,7 +77,7 @@ pub unsafe fn order_group<A: Abi>(group: *mut A::Group) {
     }
 }
 
-/// Puts a communicator in the place of the world, or (`None`) takes it away.
+/// Replaces the world by a communicator, or, with `None`, ends the replacement.
 pub fn replace<A: Abi>(comm: Option<A::Comm>) {
     if let Some(comm) = comm {
         IN_FORTRAN.store(A::comm_to_fortran(comm), Ordering::Release);
@@ -90,8 +90,8 @@ pub fn replacement_in_fortran() -> Option<*mut c_int> {
     (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(IN_FORTRAN.as_ptr())
 }
 
-/// Address at which the replacement's handle stands, if the world is replaced. Handles smaller than 64
-/// bits are its first bytes (x86-64).
+/// Address of the replacement's handle, if the world is replaced. A handle of less than 64 bits is in the first
+/// bytes at this address (x86-64).
 pub fn replacement_in_place() -> Option<*mut c_void> {
     (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(REPLACEMENT.as_ptr().cast())
 }

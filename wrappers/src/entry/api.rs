@@ -1,9 +1,9 @@
-//! The C interface for programs that know of rankweave: `include/rankweave.h`, and the same with
-//! Fortran's handles for `include/rankweave.f90`.
+//! The C interface for programs that are written for rankweave: `include/rankweave.h`, and the same functions
+//! with Fortran's handles for `include/rankweave.f90`.
 //!
-//! The functions here find out which MPI the process has and whether it may be called now; what they
-//! do is in [`crate::reorder::api`]. A handle of any width is passed as a `usize`. Where handles
-//! are `int`s, the upper half of the register is ignored.
+//! The functions here find out which MPI library the process has and whether it may be called now. What they do
+//! then is in [`crate::reorder::api`]. A handle of any width is passed as a `usize`. If handles are `int`s, the
+//! upper half of the register is ignored.
 
 use crate::entry::fortran_arguments as arguments;
 use crate::mpi::abi::{Abi, Handle, Mpich, OpenMpi, Standard};
@@ -22,13 +22,13 @@ fn family() -> Option<Family> {
         pmpi::<OpenMpi>().initialized(&raw mut initialized)
             | pmpi::<OpenMpi>().finalized(&raw mut finalized)
     };
-    // A job with sessions only is never initialised in this sense.
+    // A job of sessions is never initialised in the sense of MPI_Initialized.
     let running = initialized != 0 && finalized == 0 || counters::tasks() > 0;
     (code == 0 && running).then_some(family)
 }
 
-/// Calls `$function::<A>` with the ABI of this process and gives what it returns, `$otherwise` if MPI
-/// cannot be called.
+/// Calls `$function::<A>` with the ABI of this process and returns its result. The result is `$otherwise` if
+/// MPI cannot be called.
 macro_rules! by_family {
     ($($function:ident)::+, ($($argument:expr),*), $otherwise:expr) => {
         match family() {
@@ -40,7 +40,7 @@ macro_rules! by_family {
     };
 }
 
-/// Gives the version of the library that is loaded; either pointer may be null. Always 0.
+/// Writes the version of the loaded library. Either pointer may be null. Returns 0.
 ///
 /// # Safety
 /// Each argument is null or the address of an int.
@@ -75,8 +75,8 @@ pub extern "C" fn rankweave_reset() -> c_int {
     by_family!(measured::reset, (), NOT_NOW)
 }
 
-/// A communicator with the processes of `comm` in the order that suits what they sent since the last
-/// reset. Collective over `comm`.
+/// Writes to `out` a communicator with the processes of `comm`, in an order that fits the traffic since the
+/// last reset. Collective over `comm`.
 ///
 /// # Safety
 /// `comm` is a communicator of the program, `out` null or the address of one.
@@ -91,7 +91,8 @@ pub unsafe extern "C-unwind" fn rankweave_reorder(comm: usize, out: *mut c_void)
     unsafe { by_family!(call, (comm, out), NOT_NOW) }
 }
 
-/// The rank that the caller should have by the topology of `comm`. Collective over `comm`.
+/// Writes to `newrank` the rank that the caller should have according to the topology of `comm`. Collective
+/// over `comm`.
 ///
 /// # Safety
 /// `comm` is a communicator of the program, `newrank` null or the address of an int.
@@ -105,8 +106,8 @@ pub unsafe extern "C-unwind" fn rankweave_newrank(comm: usize, newrank: *mut c_i
     unsafe { by_family!(call, (comm, newrank), NOT_NOW) }
 }
 
-/// Gives two ranks of `comm`: the process that had the role which the caller has in `out`, and the process that
-/// has in `out` the role which the caller had in `comm`. Local.
+/// Writes two ranks of `comm`: the process that had the role which the caller has in `out`, and the process
+/// that has in `out` the role which the caller had in `comm`. Local.
 ///
 /// # Safety
 /// Communicators of the program; each pointer is null or the address of an int.
@@ -126,8 +127,8 @@ pub unsafe extern "C-unwind" fn rankweave_reorder_roles(
     unsafe { by_family!(call, (comm, out, takes, taker), NOT_NOW) }
 }
 
-/// Gives `mine` to the process that takes the caller's role, and takes the data of the role that it
-/// has now. Collective over `comm`.
+/// Sends `mine` to the process that takes over the caller's role in `comm`, and receives the data of the role
+/// that the caller has in `out`. Collective over `comm`.
 ///
 /// # Safety
 /// Communicators of the program; buffers of these many bytes that do not overlap.

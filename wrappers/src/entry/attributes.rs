@@ -6,7 +6,7 @@ use crate::entry::next;
 use crate::mpi::abi::Abi;
 use libc::{c_int, c_void};
 
-/// An attribute of the world: those the program set are on the replacement, the predefined ones
+/// An attribute of the world. Attributes that the program set are on the replacement. The predefined ones
 /// (MPI_TAG_UB, MPI_UNIVERSE_SIZE, …) may be on the true world only.
 ///
 /// # Safety

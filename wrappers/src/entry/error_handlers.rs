@@ -6,8 +6,8 @@ use crate::entry::next;
 use crate::mpi::abi::Abi;
 use libc::{c_int, c_void};
 
-/// The error handler of the world goes to both worlds: errors of calls without a communicator are
-/// raised on the true one.
+/// Sets an error handler. If the program sets it on the world, it is set on both worlds, because errors of
+/// calls without a communicator are raised on the true one.
 fn set<A: Abi>(comm: A::Comm, set: impl Fn(A::Comm) -> c_int) -> c_int {
     let code = set(comm);
     match replacement::<A>() {

@@ -1,18 +1,18 @@
 //! The fast path of a send whose communicator, peer and datatype are known: some thirty instructions.
 //!
-//! Programs make millions of calls with the arguments of `MPI_Send` (MPI_Isend, MPI_Ssend and others).
-//! Each takes about 70 ns, so that the library may add very little. A compiled wrapper saves registers
-//! for its slow path and rebuilds the argument on the stack. This one uses the three registers that
-//! carry no argument. It then jumps to the real function or, with all arguments untouched, to the slow
-//! path. It does what [`super::send`] does.
+//! Programs make millions of calls with the arguments of `MPI_Send` (MPI_Isend, MPI_Ssend and others). Each
+//! takes about 70 ns, so that the library may add very little. A compiled wrapper saves registers for its slow
+//! path and copies the argument on the stack. This code uses the three registers that carry no argument. It
+//! then jumps to the next function or, with all arguments unchanged, to the slow path. It does what
+//! [`super::send`] does.
 //!
 //! The communicator and the datatype are first compared with those that the thread used last. Others are looked
-//! for in their tables ([`Registry`](crate::record::registry::Registry)). A thread that has none of the last
-//! time may not be recording: it takes the slow path.
+//! up in their tables ([`Registry`](crate::record::registry::Registry)). A thread that has used no communicator
+//! or no datatype yet takes the slow path, because its recording may be paused.
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
-/// Two functions for one call, for ABIs whose handles are integers (`narrow`) or pointers (`wide`).
+/// Defines two functions for one call, for ABIs whose handles are integers (`narrow`) or pointers (`wide`).
 macro_rules! fast_send {
     ($narrow:ident, $wide:ident, $slow:ident, $index:literal, int) => {
         fast_send!(@narrow $narrow, $slow, $index, "mov esi, esi", "test esi, esi");
@@ -22,7 +22,7 @@ macro_rules! fast_send {
         fast_send!(@narrow $narrow, $slow, $index, "", "test rsi, rsi");
         fast_send!(@wide $wide, $slow, $index, "", "test rsi, rsi");
     };
-    // The upper half of a register that holds an `int` is undefined: it may become zero.
+    // The upper half of a register that holds an `int` is undefined, so that this code may set it to zero.
     (@narrow $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal) => {
         fast_send!(
             @code $name, $slow, $index, $count, $sign, "mov r9d, r9d", "mov edx, edx",
@@ -44,7 +44,7 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp r9, [r10 + {key}]",
                 "je 5f",
-                // Another communicator than the last one: the node of its handle.
+                // Not the communicator that the thread used last: find the node of its handle.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
                 "shr r10, 32",
@@ -72,7 +72,7 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp rdx, [r10 + {key}]",
                 "je 7f",
-                // Another datatype than the last one: the node of its handle.
+                // Not the datatype that the thread used last: find the node of its handle.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
                 "shr r10, 32",
@@ -98,7 +98,8 @@ macro_rules! fast_send {
                 "add qword ptr [r11], r10",
                 "inc qword ptr [r11 + 8]",
                 "mov r10, fs:[rax + {comm}]",
-                // The next function need not wait for what is read here, unless the world is replaced.
+                // The communicator is overwritten only if the world is replaced. Otherwise the next function
+                // does not depend on the value that is read here.
                 "3:",
                 "cmp r9, [r10 + {effective}]",
                 "jne 3f",
@@ -106,7 +107,7 @@ macro_rules! fast_send {
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
-                // Further down the chain.
+                // The next node of the chain.
                 "8:",
                 "mov r10, [r10 + {link}]",
                 "jmp 4b",
@@ -143,7 +144,7 @@ use crate::record::slot::Slot;
 use crate::record::thread::Size;
 use std::mem::offset_of;
 
-/// Where the fields of nodes lie, and of what is in them.
+/// The offsets of the fields of nodes and of their values.
 pub const KEY: usize = offset_of!(Node<Slot>, key);
 pub const LINK: usize = offset_of!(Node<Slot>, next);
 pub const VALUE: usize = offset_of!(Node<Size>, value) + offset_of!(Size, bytes);
@@ -159,7 +160,7 @@ const _: () = {
 };
 
 const _: () = {
-    assert!(size_of::<crate::record::cell::Cell>() == 16, "`shl r10, 4` above");
+    assert!(size_of::<crate::record::cell::Cell>() == 16, "`shl r11, 4` above");
     assert!(std::mem::offset_of!(crate::record::cell::Cell, bytes) == 0);
     assert!(std::mem::offset_of!(crate::record::cell::Cell, messages) == 8);
 };

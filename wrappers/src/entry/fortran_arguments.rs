@@ -94,7 +94,7 @@ impl<A: Abi> crate::record::Types<A> for Types {
     }
 }
 
-/// A choice buffer as C sees it: MPI_IN_PLACE becomes C's.
+/// A choice buffer as C sees it. MPI_IN_PLACE of Fortran becomes MPI_IN_PLACE of C.
 ///
 /// # Safety
 /// `argument` is a buffer's address or that of its descriptor.
@@ -121,7 +121,8 @@ pub unsafe fn buffer<A: Abi>(argument: Argument, descriptor: bool) -> *const c_v
     address as *const c_void
 }
 
-/// The communicator argument to pass on: the replacement's where the program says MPI_COMM_WORLD.
+/// The communicator argument to pass on. If the program passes MPI_COMM_WORLD and the world is replaced, it is
+/// the replacement.
 ///
 /// # Safety
 /// As [`int`].
@@ -136,7 +137,7 @@ pub unsafe fn effective<A: Abi>(argument: Argument) -> Argument {
     argument
 }
 
-/// The error code a call returned: `ierror` is optional in mpi_f08.
+/// The error code that a call returned; 0 if the program passed no `ierror`, which is optional in mpi_f08.
 ///
 /// # Safety
 /// Null or the address of an INTEGER that the call has set.

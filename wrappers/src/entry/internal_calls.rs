@@ -1,12 +1,12 @@
 //! Calls that the MPI library itself makes under `MPI_` names. They are not the program's and must not
 //! be counted.
 //!
-//! Parts of some MPI libraries are written as MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
-//! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is
-//! opened. It also does so inside `MPI_Wait`, so that the call which the program is in does not tell these calls apart.
-//! [`redirect`] therefore points the references of such objects at the functions behind this library's
-//! entry points. It writes one word of the object's linkage table for each reference, once, and calls
-//! need no test. A component may call MPI while it is being loaded, before its references can be
+//! Parts of some MPI libraries are written like MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
+//! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is opened.
+//! ROMIO also does so inside `MPI_Wait`, so that the function which the program called does not show which
+//! calls are ROMIO's. [`redirect`] therefore points the references of such objects at the functions behind this
+//! library's entry points. It writes one word of the object's linkage table for each reference, once, and the
+//! calls need no test. A component may call MPI while it is being loaded, before its references can be
 //! redirected. During that time ([`Inside`]) nothing is recorded in the thread.
 //!
 //! Limits: objects that also hold the Fortran or C++ bindings are not changed, because the program's
@@ -23,8 +23,8 @@ use libc::c_void;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A call during which nothing is recorded in this thread; afterwards what was loaded meanwhile is
-/// redirected.
+/// A call during which nothing is recorded in this thread. After the call, the objects that were loaded during
+/// it are redirected.
 #[derive(Debug)]
 pub struct Inside(());
 
@@ -62,16 +62,16 @@ pub fn redirect() {
 /// Objects loaded since the process began, when [`objects_that_call_mpi`] last looked.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an object of this file name is ROMIO as a part of an MPI library. Other file names do not tell:
-/// a program's own library may be called libmpi_something, and what MPI libraries have beside libmpi
-/// are bindings for other languages, through which the program calls.
+/// Whether an object with this file name is the ROMIO of an MPI library. Other file names prove nothing: a
+/// program's own library may be called libmpi_something, and the libraries beside libmpi are bindings for other
+/// languages, through which the program calls.
 fn is_romio(path: &CStr) -> bool {
     let bytes = path.to_bytes();
     let name = bytes.rsplit(|&b| b == b'/').next().unwrap_or_default();
     ["mca_io_romio", "libromio"].iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-/// Mapped objects of the MPI library that refer to functions this library may stand in front of.
+/// Mapped objects of the MPI library that refer to functions which this library also exports.
 fn objects_that_call_mpi() -> Vec<Object> {
     let libmpi = library::base_of(library::symbol(c"PMPI_Init"));
     let loaded = LOADED.load(Ordering::Relaxed);
@@ -88,7 +88,8 @@ fn objects_that_call_mpi() -> Vec<Object> {
         // SAFETY: names are C strings; the object stays mapped during the visit.
         unsafe {
             let name = CStr::from_ptr(info.dlpi_name);
-            // The program itself has no name here: with MPI linked into it nothing is to be seen.
+            // The program itself has no name here. If MPI is linked into the program, its references cannot be
+            // told from those of the program.
             let libmpi = !name.is_empty() && libmpi == Some(info.dlpi_addr as usize);
             if (libmpi || is_romio(name))
                 && let Some(object) = Object::of(info)
@@ -102,7 +103,7 @@ fn objects_that_call_mpi() -> Vec<Object> {
     found
 }
 
-/// Points the references of an object that would lead to this library's entry points past them.
+/// Points the references of an object that lead to this library's entry points at the functions behind them.
 fn redirect_one(object: &Object) {
     // SAFETY: RTLD_NOLOAD returns a handle of what is mapped already, or null; it keeps the object
     // mapped until dlclose below.
@@ -112,7 +113,7 @@ fn redirect_one(object: &Object) {
     if handle.is_null() {
         return;
     }
-    // The same name could have been unloaded and loaded elsewhere since it was looked at.
+    // An object of this name could have been unloaded, and loaded at another address since it was found.
     let here = library::base_of(object.symbols) == Some(object.base);
     if here && !has_bindings(object, handle) {
         // SAFETY: mapped because of the handle; the function is what the name promises, without
@@ -122,8 +123,8 @@ fn redirect_one(object: &Object) {
             let references: Vec<Reference> = object.references().filter(like_mpi).collect();
             let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
             let entries = visibility::c_entries(&names);
-            // Another tool before this library sees these calls as ever, and does not pass them on
-            // by the same name.
+            // References that another tool before this library takes stay as they are. That tool does not pass
+            // the calls on by the same name.
             let before = visibility::taken_before(&names);
             for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
                 if let (Some(entry), false) = (entry, taken)
@@ -138,7 +139,7 @@ fn redirect_one(object: &Object) {
     unsafe { libc::dlclose(handle) };
 }
 
-/// Whether the object has Fortran or C++ bindings in it, which are the program's way in.
+/// Whether the object contains Fortran or C++ bindings, through which the program calls.
 fn has_bindings(object: &Object, handle: *mut c_void) -> bool {
     [c"mpi_send_", c"mpi_send", c"MPI_SEND", c"_ZN3MPI4InitEv"].iter().any(|name| {
         // SAFETY: an open handle and a C string.

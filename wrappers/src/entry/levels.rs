@@ -1,4 +1,4 @@
-//! Where the slots point: to the wrappers, or to the next functions, depending on the level in use.
+//! Decides where the slots point: to the wrappers or to the next functions, depending on the level.
 
 use crate::entry::generated::{Wrapper, table};
 use crate::entry::next::NEXT;
@@ -46,7 +46,7 @@ fn level() -> Level {
     }
 }
 
-/// Changes how much is wrapped and points every slot that was resolved before to the right place.
+/// Changes the level, and points every slot that was resolved before to the function that the level asks for.
 pub fn set_level(new: Level) {
     let _held = LOCK.lock();
     LEVEL.store(new as u8, Ordering::Release);

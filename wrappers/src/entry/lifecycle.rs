@@ -36,8 +36,8 @@ pub unsafe extern "C-unwind" fn init_thread<A: Abi>(
     code
 }
 
-/// `MPI_Finalize`. In a job whose MPI_Init the library did not see, a process that made no recorded call takes
-/// part in the gathering all the same.
+/// `MPI_Finalize`. If the library did not see MPI_Init, a process that made no recorded call starts its job
+/// here, so that it takes part in the gathering.
 pub unsafe extern "C-unwind" fn finalize<A: Abi>() -> c_int {
     start::start_late();
     // SAFETY: the next function has the same prototype.

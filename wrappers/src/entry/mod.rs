@@ -1,6 +1,6 @@
 //! Entry points: the exported functions, the slot table behind them, and the wrappers.
 //!
-//! See README.md for the way of a call.
+//! README.md shows the steps of a call.
 
 // The MPI standard says which arguments a wrapper gets.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]

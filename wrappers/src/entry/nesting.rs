@@ -1,20 +1,21 @@
-//! Whether a call is part of another one that is being timed or noted already: its time counts once.
+//! Whether a call is made inside another call that is being timed or noted. Its time is then part of the outer
+//! call's time, and must not count twice.
 //!
 //! The stack grows down, and the thread knows the frame of the outer call.
 
 use crate::record::thread::Thread;
 use std::sync::atomic::Ordering;
 
-/// How old a call may be, in nanoseconds, for another one to be taken for a part of it.
+/// If the outer call began longer ago than this many nanoseconds, a later call is not taken for a part of it.
 pub const NESTED: u64 = 1_000_000_000;
 
-/// Whether a call at `here` on the stack is part of the timed one that began at `since` with its frame at
-/// `outer` (0: there was none).
+/// Whether a call at `here` on the stack is part of the timed call that began at `since` with its frame at
+/// `outer` (0: no call is timed).
 pub fn is_nested(outer: u64, since: u64, here: u64, now: impl Fn() -> u64) -> bool {
     outer != 0 && here < outer && now().saturating_sub(since) < NESTED
 }
 
-/// Whether a call at `here` on the stack is part of one that is noted.
+/// Whether a call at `here` on the stack is part of a call that is noted.
 pub fn is_noted(thread: &Thread, here: u64) -> bool {
     // SAFETY: null, or a block, which is never given back.
     let block = unsafe { thread.block.load(Ordering::Relaxed).as_ref() };

@@ -15,7 +15,7 @@ pub type Argument = *mut c_void;
 /// The next function of every entry point, once it was looked up; null before.
 pub static NEXT: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
 
-/// The next function of an entry point as a value of the function type `F`.
+/// The next function of an entry point, as a value of the function type `F`.
 ///
 /// # Safety
 /// `F` is the type that the tables give to the function of this entry point, and the entry point was called

@@ -1,12 +1,12 @@
 //! The target of the slot of a busy entry point: code that notes that the thread is in a call.
 //!
-//! As with timing ([`thunk`](crate::entry::thunk)) there is a thunk of a few bytes for each entry point, and
-//! one function behind all of them. It writes the address of its frame to the [`Presence`] of the thread, makes the
-//! call, and writes back what stood there before. Then a call inside another one leaves the outer one in place.
-//! A frame that lies deeper on the stack than the present call was left by longjmp or by an exception, and is
-//! forgotten.
+//! As with timing ([`thunk`](crate::entry::thunk)), there is a thunk of a few bytes for each entry point, and
+//! one function behind all of them. The function writes the address of its frame to the [`Presence`] of the
+//! thread, makes the call, and writes back the previous address. After a call inside another call, the address
+//! is therefore again that of the outer call. An address below the frame of the present call was left by
+//! longjmp or by an exception, and is forgotten.
 //!
-//! A call inside a call that is timed is passed on: its time is part of the outer one's.
+//! A call inside a timed call is passed on without a note, because its time is part of the timed call's.
 
 use crate::entry::nesting::is_nested;
 use crate::entry::{next, timed};
@@ -64,7 +64,7 @@ global_asm!(
     "mov rax, [r10 + {frame}]",
     "cmp rax, rsp",
     "ja 5f",
-    // There was no call, or it was left.
+    // There is no outer call, or the previous address was left behind.
     "xor eax, eax",
     "5:",
     "push rax",
@@ -122,7 +122,7 @@ global_asm!(
     "mov rsp, rbp",
     "test r10, r10",
     "jnz 3b",
-    // It goes where the slot would point without the thunk.
+    // The call is not noted. It goes where the slot would point without the thunk.
     "lea rax, [rip + {bases}]",
     "mov r11, [rax + 8 * r11]",
     "pop rbp",

@@ -16,9 +16,9 @@ use crate::mpi::abi::{Abi, Handle};
 use crate::reorder::api::OK;
 use libc::{c_int, c_void};
 
-/// The first level of this library's: "RW", and a number.
+/// The first level that belongs to this library: the letters "RW", and a number.
 pub const FIRST: c_int = 0x5257_0001;
-/// Levels of this library's from the first on.
+/// The number of levels that belong to this library, from the first one on.
 pub const COUNT: c_int = 4;
 const REORDER: c_int = FIRST;
 const RESET: c_int = FIRST + 1;
@@ -54,8 +54,8 @@ struct Functions {
     pointers: [usize; 7],
 }
 
-/// One of this library's levels. Handles of all widths and pointers are in the two registers after
-/// that of the level.
+/// Handles a level that belongs to this library. Its arguments, handles of any width and pointers, are in the
+/// two registers after that of the level.
 ///
 /// # Safety
 /// The arguments are those that the header says for this level.
@@ -105,7 +105,7 @@ unsafe extern "C-unwind" fn ours<A: Abi>(level: c_int, second: usize, third: usi
     0
 }
 
-/// Does what a level without arguments says; `false` if it is none of these.
+/// Does what a level without arguments asks for; `false` for other levels.
 fn obey(level: c_int) -> bool {
     match level {
         RESET => {
@@ -119,7 +119,7 @@ fn obey(level: c_int) -> bool {
     true
 }
 
-/// `MPI_Pcontrol` from Fortran; true if the level is one of this library's and goes no further.
+/// `MPI_Pcontrol` from Fortran. True if the level belongs to this library, so that the call is not passed on.
 ///
 /// # Safety
 /// The address of an INTEGER.

@@ -38,7 +38,7 @@ pub fn real_address(index: usize) -> usize {
     }
 }
 
-/// Which entry points have a real function in some mapped object, by number: a faster answer than
+/// For each entry point, by its number, whether some mapped object has its real function. This is faster than
 /// [`real_address`] for all of them.
 pub fn all_real() -> Vec<bool> {
     let mpich = library::get().is_some_and(|l| l.family == library::Family::Mpich);
@@ -55,7 +55,7 @@ pub fn all_real() -> Vec<bool> {
     real
 }
 
-/// The real function of an entry point, looked up once; `None` if the MPI library has none.
+/// The function behind an entry point, looked up once; `None` if the MPI library has none.
 pub fn real(index: usize) -> Option<*const ()> {
     let known = NEXT[index].load(Ordering::Acquire);
     if !known.is_null() {
@@ -65,10 +65,10 @@ pub fn real(index: usize) -> Option<*const ()> {
     let mut address = 0;
     let real = real_address(index);
     if index < C_COUNT && chain() != Some(false) {
-        // The name without its P: the next tool's wrapper or the library's own MPI_X.
+        // The name without its P is the wrapper of the next tool, or the MPI library's own MPI_X.
         let plain = CString::new(&name.to_bytes()[1..]).ok()?;
         let next = library::next_symbol(&plain);
-        // Another object's MPI_X is another tool's, which must not be cut off.
+        // An MPI_X in an object other than that of the PMPI_X belongs to another tool, which must get the call.
         if chain() == Some(true) || real != 0 && !library::same_object(next, real) {
             address = next;
         }

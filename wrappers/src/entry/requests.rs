@@ -1,4 +1,5 @@
-//! Persistent and partitioned requests: each start counts what was planned when the request was made.
+//! Persistent and partitioned requests: each start counts the messages that were planned when the request was
+//! made.
 
 use crate::entry::next;
 use crate::mpi::abi::Abi;

@@ -5,7 +5,8 @@ use crate::entry::{hooks, levels, slots};
 use crate::mpi::library;
 use std::arch::global_asm;
 
-// What the stubs of all slots lead to, with the number of the entry point in r11d: saves every register that may carry an argument, asks [`resolve`], restores them, jumps on.
+// The stubs of all slots jump here, with the number of the entry point in r11d. This code saves every register
+// that may carry an argument, calls [`resolve`], restores the registers, and jumps to the address that it got.
 global_asm!(
     ".pushsection .text.rankweave_resolve,\"ax\",@progbits",
     ".balign 16",
@@ -58,13 +59,13 @@ global_asm!(
     resolve = sym resolve,
 );
 
-/// Finds where entry `index` has to go and points its slot there.
+/// Finds the address for entry point `index`, and points its slot there.
 extern "C" fn resolve(index: u32) -> *const () {
     let index = index as usize;
     match std::panic::catch_unwind(|| target(index)) {
         Ok(Some(target)) => target,
-        // No MPI library here, or one without this function. The name may still be defined further
-        // down: by a sequential stand-in for MPI that has no PMPI names. Nothing is stored.
+        // There is no MPI library, or it does not have this function. A later object may still define the name,
+        // for example a sequential replacement of MPI without PMPI names. The slot is not changed.
         _ => further(index).unwrap_or(missing as *const ()),
     }
 }
@@ -78,15 +79,15 @@ extern "C" fn missing() -> libc::c_int {
     16
 }
 
-/// Points the slot to where it belongs, and gives where this call goes.
+/// Points the slot to the address that the level asks for, and returns the address for this call.
 fn target(index: usize) -> Option<*const ()> {
     let library = library::get()?;
     let next = real(index)?;
     hooks::register();
     let target = levels::place(index, library.family, next);
     let Some(thunk) = slots::thunk_now(index) else { return Some(target) };
-    // Another thread may point it back at this moment. It then keeps the thunk until the next window, and the thunk
-    // passes calls on.
+    // Another thread may point the slot back at this moment. The slot then keeps the thunk until it is pointed
+    // again, and the thunk passes calls on.
     slots::exchange(index, target, thunk);
     Some(thunk)
 }

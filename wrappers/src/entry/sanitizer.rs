@@ -1,17 +1,17 @@
-//! What AddressSanitizer asks a program for before it begins.
+//! The options that AddressSanitizer asks a program for before it begins.
 //!
-//! The runtime of gcc's `-fsanitize=address` (and of clang's with `-shared-libasan`) ends a program if it
-//! is not the first library of the process. It then comes behind this library, because that is preloaded.
-//! The order does no harm: this library defines no function that the runtime replaces. The runtime asks
-//! `__asan_default_options`, which any object may define, for options; what the user sets in ASAN_OPTIONS
-//! goes before. The answer here switches the check of the order off. Programs that define the function
-//! themselves keep theirs; `rankweave run` sets ASAN_OPTIONS for them.
+//! The runtime of gcc's `-fsanitize=address` (and of clang's with `-shared-libasan`) ends a program if the
+//! runtime is not the first library of the process. This library is preloaded, so that the runtime comes after
+//! it. The order does no harm, because this library defines no function that the runtime replaces. The runtime
+//! asks `__asan_default_options`, which any object may define, for options. Options that the user sets in
+//! ASAN_OPTIONS have priority over them. The answer here switches the check of the order off. Programs that
+//! define the function themselves keep theirs; `rankweave run` sets ASAN_OPTIONS for them.
 
 use libc::{RTLD_NEXT, c_char, c_void, dlsym};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
 
-/// The option.
+/// Switches the check of the order of libraries off.
 const OPTION: &[u8] = b"verify_asan_link_order=0";
 const ROOM: usize = 4096;
 
@@ -25,8 +25,8 @@ static ANSWER: Answer = Answer(UnsafeCell::new([0; ROOM]));
 
 type Options = unsafe extern "C" fn() -> *const c_char;
 
-/// Options of AddressSanitizer: that its runtime need not be the first library, and those of the next object
-/// that defines this function. Called by the runtime before anything else; allocates nothing.
+/// Options of AddressSanitizer: the option above, and the options of the next object that defines this
+/// function. Called by the runtime before anything else; allocates nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn __asan_default_options() -> *const c_char {
     // SAFETY: finds the function behind this one: in a library of the program, or that of the runtime.
@@ -47,7 +47,8 @@ pub extern "C" fn __asan_default_options() -> *const c_char {
     answer.as_ptr().cast()
 }
 
-/// The option and behind it those that are given, which so go before it; these alone if there is no room.
+/// Writes the option, and behind it the given options, which have priority because they come later. If there is
+/// no room for both, writes the given options only.
 fn write(answer: &mut [u8; ROOM], given: &[u8]) {
     let parts: [&[u8]; 3] = match given.len() + OPTION.len() + 2 <= ROOM {
         true if given.is_empty() => [OPTION, b"", b""],

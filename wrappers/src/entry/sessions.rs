@@ -1,5 +1,5 @@
-//! Programs that use sessions and never call MPI_Init. They have no MPI_COMM_WORLD, and no
-//! MPI_COMM_SELF whose attributes tell the end of the job.
+//! Programs that use sessions and never call MPI_Init. They have no MPI_COMM_WORLD, and no MPI_COMM_SELF whose
+//! attributes would show the end of the job.
 //!
 //! The job starts when a communicator is made from the group of all processes (the set `mpi://WORLD`).
 //! All processes take part in that call, so that collective steps are possible there. Tasks are the
@@ -14,18 +14,18 @@ use crate::mpi::pmpi::pmpi;
 use libc::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Sessions the program has open.
+/// The number of sessions that the program has open.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 /// The handle of one of them; 0 = none.
 static LATEST: AtomicU64 = AtomicU64::new(0);
 
-/// A session was opened.
+/// To be called when a session was opened.
 pub fn opened<A: Abi>(session: A::Session) {
     OPEN.fetch_add(1, Ordering::AcqRel);
     LATEST.store(session.bits(), Ordering::Release);
 }
 
-/// A session is about to be finalised.
+/// To be called when a session is about to be finalised.
 pub fn closing<A: Abi>(session: A::Session) {
     let last = OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     if last == Ok(1) {
@@ -34,7 +34,7 @@ pub fn closing<A: Abi>(session: A::Session) {
     let _ = LATEST.compare_exchange(session.bits(), 0, Ordering::AcqRel, Ordering::Acquire);
 }
 
-/// A communicator was made from a group. Starts the job if the group is that of all processes.
+/// To be called when a communicator was made from a group. Starts the job if the group has all processes.
 pub fn made<A: Abi>(group: A::Group, comm: A::Comm) {
     let session = LATEST.load(Ordering::Acquire);
     if session == 0 || comm == A::comm_null() || !start::may_start_from_sessions::<A>() {

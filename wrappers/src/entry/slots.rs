@@ -1,11 +1,11 @@
 //! The exported functions and the slot table behind them.
 //!
-//! Every exported `MPI_X` is one instruction: a jump through its slot. A slot first points to a
-//! stub that leads to the [`resolver`](crate::entry::resolver), which finds the MPI library, decides what
-//! this call needs, stores the answer and jumps on: to the real function where nothing has to be done (cost:
-//! one jump), else to our wrapper. The table has atomics, so that a slot can be pointed elsewhere while
-//! other threads call through it. While calls are timed the slots of some hold a
-//! [`thunk`] instead, which jumps on to what the slot would hold else.
+//! Every exported `MPI_X` is one instruction: a jump through its slot. At first a slot points to a stub that
+//! leads to the [`resolver`](crate::entry::resolver). The resolver finds the MPI library, decides where this
+//! slot has to point, stores the address, and jumps there. This is the next function if the library has nothing
+//! to do (the cost is one jump), and otherwise the wrapper. The slots are atomics, so that a slot can be
+//! changed while other threads call through it. While the calls of a slot are timed or noted, the slot holds a
+//! [`thunk`], which jumps on to the address that the slot would hold otherwise.
 //!
 //! Limits: x86-64 with the System V calling convention.
 
@@ -50,7 +50,7 @@ macro_rules! entry_point {
 }
 use entry_point;
 
-/// What slot `INDEX` points to at first.
+/// The stub to which slot `INDEX` points at first.
 #[unsafe(naked)]
 unsafe extern "C" fn unresolved<const INDEX: usize>() {
     std::arch::naked_asm!(
@@ -81,8 +81,8 @@ pub unsafe fn at(address: usize) -> Option<usize> {
     }
 }
 
-/// Points a slot that was called through, and holds `from`, elsewhere. A change of the level has
-/// priority: it sets both words, so that the slot does not hold `from` any more.
+/// Points a slot that was resolved from `from` to `to`, if it holds `from`. A change of the level has priority:
+/// it sets the slot and its base, so that the slot does not hold `from` any more.
 pub fn exchange(index: usize, from: *const (), to: *const ()) {
     if !from.is_null() && !to.is_null() {
         let (from, to) = (from.cast_mut(), to.cast_mut());
@@ -90,7 +90,7 @@ pub fn exchange(index: usize, from: *const (), to: *const ()) {
     }
 }
 
-/// Points a slot to `target`, untimed.
+/// Points a slot to `target`, without timing.
 pub fn point(index: usize, target: *const ()) {
     timed::set_base(index, target);
     SLOTS[index].store(target.cast_mut(), Ordering::Release);
@@ -98,7 +98,7 @@ pub fn point(index: usize, target: *const ()) {
 
 const _: () = assert!(COUNT <= time::MOST);
 
-/// The thunk through which calls of entry `index` go just now, if they go through one.
+/// The thunk through which calls of entry point `index` have to go at present, if there is one.
 pub fn thunk_now(index: usize) -> Option<*const ()> {
     match time::way(index) {
         _ if !timed::is_timed(index) => None,
@@ -108,8 +108,8 @@ pub fn thunk_now(index: usize) -> Option<*const ()> {
     }
 }
 
-/// Points the slot of a call to where its calls go just now: to one of its thunks, or past them. May be done by
-/// several threads at once.
+/// Points the slot of a timed entry point to the thunk that its calls have to go through at present, or past
+/// the thunks. Several threads may do this at once.
 pub fn point_timed(index: usize) {
     let base = timed::base(index);
     let target = thunk_now(index).unwrap_or(base);
@@ -120,8 +120,8 @@ pub fn point_timed(index: usize) {
     }
 }
 
-/// Does so for all. To be called after slots were pointed elsewhere: at the start of a job, before other threads
-/// open or close windows, and after its end.
+/// Does this for all timed entry points. To be called after the level has changed, and when timing begins or
+/// ends.
 pub fn changed() {
     (0..COUNT).filter(|&index| timed::is_timed(index)).for_each(point_timed);
 }

@@ -6,13 +6,14 @@
 //! function's own frame, where the real function expects them. The frame is described to unwinders and
 //! debuggers, because C++ exceptions pass through it.
 //!
-//! A call inside another call belongs to the outer one (MPI_X in C behind a Fortran entry, callbacks
-//! that call MPI). The thread knows the frame of the outer call. An inner call comes soon after the
-//! outer one began. A frame older than [`NESTED`](crate::entry::nesting::NESTED) may have been left by longjmp or by an exception, and
-//! is forgotten.
+//! A call inside another call is part of the outer one (MPI_X in C behind a Fortran entry point, callbacks that
+//! call MPI). The thread knows the frame of the outer call, and an inner call usually begins soon after the
+//! outer one. A frame older than [`NESTED`](crate::entry::nesting::NESTED) may have been left by longjmp or by
+//! an exception, and is forgotten.
 //!
-//! Limits: the time of a call that is left in such a way is lost, and so is the time of other calls in
-//! the second after it. A call that a callback makes later than that counts twice.
+//! Limits: the time of a call that is left by longjmp or by an exception is lost, and so is the time of other
+//! calls during the second after it began. A call that a callback makes more than a second after its outer call
+//! began counts twice.
 
 use crate::entry::nesting::{is_nested, is_noted};
 use crate::entry::next::COUNT;
@@ -28,9 +29,9 @@ const STRIDE: usize = 16;
 #[derive(Debug)]
 #[repr(C)]
 struct Call {
-    /// Where the slot would point to.
+    /// The address to which the slot would point without the thunk.
     target: *const (),
-    /// Arguments on the stack.
+    /// The number of arguments on the stack.
     words: u64,
     timed: time::Call,
 }
@@ -141,7 +142,7 @@ pub fn of(index: usize) -> *const () {
     unsafe { (&raw const rankweave_thunks).cast::<u8>().add(STRIDE * index).cast() }
 }
 
-/// Gives the address to which the call goes, and whether it is to be timed.
+/// Writes the address to which the call goes. Returns 1 if the call is to be timed, and 0 otherwise.
 extern "C" fn begins(index: u32, call: &mut Call) -> u32 {
     let index = index as usize;
     call.target = timed::base(index);

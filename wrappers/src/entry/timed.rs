@@ -1,4 +1,4 @@
-//! Which calls are timed, and where a call goes behind the timing.
+//! Which entry points are timed, and the address to which a call goes after the thunk.
 
 use crate::entry::names::real_name;
 use crate::entry::next::{C_COUNT, COUNT};
@@ -14,7 +14,7 @@ pub fn is_timed(index: usize) -> bool {
     TIMED[index] != 0
 }
 
-/// True if an entry point exists only for being timed.
+/// True if an entry point exists only so that its calls can be timed.
 pub fn is_only_timed(index: usize) -> bool {
     TIMED[index] & 128 != 0
 }
@@ -24,7 +24,7 @@ pub fn words_on_stack(index: usize) -> u64 {
     u64::from(TIMED[index] & 127).saturating_sub(1)
 }
 
-/// True if a C entry point stands for the function of this profiling name, other than to time it.
+/// True if a C entry point wraps the function with this profiling name, and not only to time it.
 pub fn wraps(profiling: &[u8]) -> bool {
     let is = |index| real_name(index, false).to_bytes() == profiling;
     (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))

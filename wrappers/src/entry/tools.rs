@@ -9,12 +9,14 @@ use crate::entry::next;
 use crate::mpi::abi::Abi;
 use libc::{c_int, c_void};
 
-/// The object to bind to. Its address stays good: MPICH keeps the address, not what is there.
+/// The object to bind to. Its address stays valid, because MPICH keeps the address and not the handle at the
+/// address.
 ///
 /// # Safety
 /// `object` is null or points to a handle of MPI.
 unsafe fn object<A: Abi>(object: *mut c_void) -> *mut c_void {
-    // Smaller handles than that of a communicator are there in no ABI.
+    // No ABI has handles that are smaller than those of communicators, so that this read stays inside the
+    // handle.
     // SAFETY: not null, and the program passes the address of a handle then.
     if !object.is_null() && unsafe { object.cast::<A::Comm>().read_unaligned() } == A::comm_world()
     {

@@ -5,15 +5,15 @@
 //! symbol table are therefore made undefined in memory (`st_shndx` = SHN_UNDEF and `st_value` = 0,
 //! which the loader skips), before the first instruction of the program.
 //!
-//! - libmpi is mapped already (the program is linked with MPI): the functions that it lacks are hidden.
-//!   Weak references were bound before this runs. Those that were bound to hidden entries are set back
+//! - libmpi is mapped already (the program is linked with MPI): the functions that it lacks are hidden. Weak
+//!   references were bound before this code runs. Those that were bound to hidden entries are set back
 //!   ([`weak_references`](crate::entry::weak_references)).
-//! - libmpi comes later by dlopen (Python): `rankweave run` says which C functions it will have
-//!   ([`Functions`]). Without that information, functions newer than MPI-3.1 are hidden, since every
-//!   MPI has those of MPI-3.1. If the library that comes has more, this library does not see those
-//!   calls, [`complete`] says so, and the ranks of the job are not changed.
-//! - libmpi can never come (no mapped object refers to dlopen): nothing is done. Writing to the pages
-//!   of the table is the largest part of this library's cost in a small program.
+//! - libmpi is loaded later by dlopen (Python): `rankweave run` reports which C functions it will have
+//!   ([`Functions`]). Without that report, functions newer than MPI-3.1 are hidden, because every MPI library
+//!   has those of MPI-3.1. If the library that is loaded has more, this library does not see those calls,
+//!   [`complete`] reports this, and the ranks of the job are not changed.
+//! - libmpi can never be loaded (no mapped object refers to dlopen): nothing is done. Writing to the pages of
+//!   the table is the largest part of this library's cost in a small program.
 //!
 //! Limits: nothing is known of Fortran functions newer than MPI-3.1 before libmpi is mapped.
 
@@ -44,7 +44,7 @@ extern "C" fn at_load() {
         }
         let Some(table) = Symbols::own() else { return };
         if library::is_loaded() {
-            // The names of these are known in all their spellings.
+            // For these families all spellings of the names are known.
             let known = [library::Family::OpenMpi, library::Family::Mpich];
             if library::get().is_some_and(|library| known.contains(&library.family)) {
                 let _ = CONSULTED.set(mapped());
@@ -75,11 +75,11 @@ fn mapped() -> Vec<usize> {
     objects
 }
 
-/// `rankweave run` said which functions the MPI library would have.
+/// `rankweave run` reported which functions the MPI library would have.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// A function that the program sees and its MPI library lacks, because another MPI library came
-/// than `rankweave run` said.
+/// A function that the program sees although its MPI library lacks it, because another MPI library was loaded
+/// than `rankweave run` reported.
 pub fn excess() -> Option<String> {
     if !TOLD.load(Ordering::Relaxed) {
         return None;
@@ -93,8 +93,8 @@ pub fn excess() -> Option<String> {
     found.map(|i| table.name(i).to_string_lossy().into_owned())
 }
 
-/// The file of another tool that comes before this library and takes calls which this one wraps. A
-/// PMPI tool hands them to `PMPI_X`, past this library.
+/// The file of another tool that comes before this library and receives calls which this library wraps. A PMPI
+/// tool passes them on to `PMPI_X`, and this library does not see them.
 pub fn overtaken() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
     let answer = ANSWER.get_or_init(|| {
@@ -105,8 +105,8 @@ pub fn overtaken() -> Option<&'static str> {
     answer.as_deref()
 }
 
-/// True if every function of the MPI library that this library wraps is seen by it: none is hidden
-/// that the library turned out to have, none is taken by another tool before.
+/// True if this library sees all calls of the functions that it wraps. It does not if the MPI library has a
+/// function that is hidden here, or if another tool before this library receives calls.
 pub fn complete() -> bool {
     let Some(table) = Symbols::own() else { return true };
     if overtaken().is_some() {
@@ -123,8 +123,8 @@ pub fn complete() -> bool {
         };
         names.into_iter().filter_map(|name| CString::new(name).ok()).collect()
     };
-    // There are thousands of names and often a hundred objects. Only those are looked at that came since
-    // and have MPI_Init, in whatever language.
+    // There are thousands of names and often a hundred objects. Only objects are searched that were loaded
+    // since and that define MPI_Init in some language.
     let consulted = CONSULTED.get().map_or(&[][..], Vec::as_slice);
     let all = (1..table.count).map(|i| table.name(i));
     let inits = all.filter(|name| name.to_bytes().to_ascii_lowercase().starts_with(b"mpi_init"));
@@ -140,7 +140,7 @@ pub fn complete() -> bool {
     with_any(&real, |object| libraries.contains(&object)).is_empty()
 }
 
-/// For each name whether the program, or what was loaded before this library, defines it.
+/// For each name, whether the program or an object before this library defines it.
 pub fn taken_before(names: &[&CStr]) -> Vec<bool> {
     let here = taken_before as *const () as usize;
     defined(names, Some(here))
@@ -208,8 +208,8 @@ impl Symbols {
         }
     }
 
-    /// File of another object that defines one of this library's entry points and comes before it.
-    /// What is linked into the program is looked for by other means.
+    /// File of another object that comes before this library and defines one of its entry points. A profiling
+    /// layer that is linked into the program is found by [`weak_references::program_profiles`].
     fn overtaken(&self) -> Option<String> {
         let wraps = |i: &usize| self.entry(*i).is_some_and(|entry| !timed::is_only_timed(entry));
         let entries = || (1..self.count).filter(wraps);
@@ -220,7 +220,8 @@ impl Symbols {
         files.next().map(|file| file.to_string_lossy().into_owned())
     }
 
-    /// The list of C entry points from `rankweave run`, if it is meant for this library.
+    /// For each C entry point, whether the MPI library will have its function according to `rankweave run`.
+    /// `None` without such a list, or if it was made for another version of this library.
     fn told(&self) -> Option<HashMap<usize, bool>> {
         let text = crate::sys::environment::text(FUNCTIONS)?;
         let defined = || (1..self.count).filter(|&i| !self.is_hidden(i));
@@ -230,7 +231,7 @@ impl Symbols {
         Some(numbered.map(|(entry, number)| (entry, functions.has(number))).collect())
     }
 
-    /// Makes the entry points that are `unwanted` undefined; gives their addresses.
+    /// Makes the entry points that are `unwanted` undefined, and returns their addresses.
     fn hide(&self, unwanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let doomed: Vec<usize> =
             (1..self.count).filter(|&i| self.entry(i).is_some_and(&unwanted)).collect();

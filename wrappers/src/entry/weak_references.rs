@@ -13,7 +13,7 @@ use crate::sys::elf::{Object, for_each_object};
 /// Sets weak references to any of these addresses to zero, in all objects of the process.
 pub fn take_back(hidden: &[usize]) {
     let (Some(&first), Some(&last)) = (hidden.iter().min(), hidden.iter().max()) else { return };
-    // Few references of a process point to this library.
+    // The range is compared first, because few references of a process point to this library.
     let is_hidden = |value| (first..=last).contains(&value) && hidden.contains(&value);
     for_each_object(|info| {
         // SAFETY: a mapped object, which stays so during the visit. Zero is what a weak reference
@@ -30,8 +30,8 @@ pub fn take_back(hidden: &[usize]) {
     });
 }
 
-/// True if the program itself, not a library, refers to a `PMPI_X` that this library wraps as
-/// `MPI_X`: it has a profiling layer linked in, whose calls this library does not see.
+/// True if the executable itself refers to a `PMPI_X` that this library wraps as `MPI_X`. A profiling layer is
+/// then linked into the executable, and this library does not see the calls that it receives.
 pub fn program_profiles() -> bool {
     let mut found = false;
     for_each_object(|info| {

@@ -22,7 +22,8 @@ pub const PATIENCE_AT_END: Duration = Duration::from_secs(10);
 /// What the processes have in common.
 #[derive(Debug)]
 pub struct Agreement {
-    /// At least one process has the library switched off, or came so late that others may have given up.
+    /// At least one process has the library switched off, or came so late that other processes may have stopped
+    /// waiting.
     pub off: bool,
     /// In every process the library sees all calls of the program.
     pub complete: bool,
@@ -31,11 +32,12 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Asks all processes. `None` if not all answer within `patience`: then some processes do not have
-    /// the library, and waiting longer would hang the job.
+    /// Takes the step with all processes. `None` if not all of them answer within `patience`: then some
+    /// processes do not have the library, and the job would hang if the others waited longer.
     ///
-    /// One nonblocking maximum over all processes. A value that must be the same in all of them is sent with
-    /// its complement. It is the same if the largest complement is the complement of the largest value.
+    /// The step is one nonblocking maximum over all processes. A value that must be the same in all of them is
+    /// sent together with its complement. The value is the same in all processes if the largest complement is
+    /// the complement of the largest value.
     pub fn reach<A: Abi>(all_of: A::Comm, off: bool, patience: Duration) -> Option<Agreement> {
         let now = since_1970().as_secs();
         let program = Program::number_of_this_process();

@@ -3,5 +3,5 @@
 use parking_lot::Mutex;
 use rw::launch::constructed_orders::ConstructedOrders;
 
-/// Those of this process.
+/// The permutations that this process computed.
 pub static CONSTRUCTED: Mutex<ConstructedOrders> = Mutex::new(ConstructedOrders::new());

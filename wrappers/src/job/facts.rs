@@ -1,5 +1,5 @@
-//! What every process knows of its job, for constructors of topologies and for programs that ask for an
-//! order: set once, when the job begins.
+//! What every process knows of its job, for constructors of topologies and for the functions of rankweave.h.
+//! Set once, when the job begins.
 
 use rw::launch::NewRanks;
 use std::sync::OnceLock;
@@ -21,21 +21,21 @@ pub struct ConstructorFacts {
 }
 
 static FACTS: OnceLock<ConstructorFacts> = OnceLock::new();
-/// The same for orders that the program asks this library for.
+/// The facts for the functions of rankweave.h.
 static ASKED: OnceLock<ConstructorFacts> = OnceLock::new();
 
-/// The job has begun, in every process; `requested` is what the functions of rankweave.h do.
+/// Sets the facts in every process when the job begins. `requested` says what the functions of rankweave.h do.
 pub fn set(facts: ConstructorFacts, requested: NewRanks) {
     let _ = ASKED.set(ConstructorFacts { new_ranks: requested, ..facts.clone() });
     let _ = FACTS.set(facts);
 }
 
-/// What is known of the job; `None` if constructors of topologies keep the program's ranks in it.
+/// The facts for constructors of topologies; `None` if they keep the program's ranks in this job.
 pub fn constructors() -> Option<&'static ConstructorFacts> {
     FACTS.get().filter(|facts| facts.new_ranks != NewRanks::Plain)
 }
 
-/// The same for the functions of rankweave.h.
+/// The facts for the functions of rankweave.h; `None` if they keep the program's ranks in this job.
 pub fn asked() -> Option<&'static ConstructorFacts> {
     ASKED.get().filter(|facts| facts.new_ranks != NewRanks::Plain)
 }

@@ -1,5 +1,6 @@
-//! A program that fails and finalises MPI all the same. If it calls MPI_Abort before, its record says so. If it
-//! fails after MPI_Finalize, its record is stored by then, and is marked as that of a failed run.
+//! A program that fails although it finalises MPI. If it calls MPI_Abort before MPI_Finalize, its record says
+//! so. If it exits with an exit code of failure after MPI_Finalize, its record is already stored, and is marked
+//! as the record of a failed run.
 
 use crate::sys::exit_code;
 use crate::sys::message;
@@ -25,7 +26,7 @@ pub fn abort_code() -> Option<c_int> {
 /// The record of this launch in the store.
 static STORED: OnceLock<StoredRun> = OnceLock::new();
 
-/// The record of a job is in the store. Called in every process, since any of them may fail.
+/// To be called in every process when the record of the job is in the store, because any process may fail.
 pub fn watch(job: &JobDescription) {
     if !job.store.is_empty() && STORED.set(StoredRun::new(&job.store, &job.key, job.id)).is_ok() {
         exit_code::on_failure(mark_failed);

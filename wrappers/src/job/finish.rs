@@ -1,10 +1,10 @@
 //! The end of a job: every process sends its rows to rank 0, which puts them into the store.
 //!
-//! All processes take the collective steps in the same order, as at the start of the job. A process
-//! whose rows cannot be read takes part without rows. The files with the counters stay until the record is
-//! stored or waits. If the store then refuses the record, the record waits on the node of rank 0
-//! (`rw::store::RefusedRecords`). There is one such record for each key, because the counters of many
-//! launches would fill the memory of the nodes.
+//! All processes take the collective steps in the same order, as at the start of the job. A process whose rows
+//! cannot be read takes part without rows. The spill files stay until the record is in the store. If the store
+//! refuses the record, the record waits on the node of rank 0 (`rw::store::RefusedRecords`), and the spill
+//! files are removed as well. Only one record of each key waits, because the counters of many launches would
+//! fill the memory of the nodes.
 
 use crate::comm::encoding;
 use crate::comm::handle;
@@ -38,8 +38,8 @@ use rw::matrix::{Collected, Kind, Traffic};
 use rw::store::{Constructed, Placement};
 use std::time::Duration;
 
-/// Has [`finish`] called when MPI is finalised, from whatever language: attributes of
-/// MPI_COMM_SELF are deleted first (MPI-4.0, section 11.2.4).
+/// Makes MPI call [`finish`] when the program finalises MPI, in every language: attributes of MPI_COMM_SELF are
+/// deleted first (MPI-4.0, section 11.2.4).
 pub fn watch<A: Abi>() {
     let keyval = attribute::keyval::<A::Comm>(finalizing::<A>, |copy, delete, keyval| {
         // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
@@ -96,7 +96,7 @@ type Sent = (
     Option<c_int>,
 );
 
-/// What rank 0 has from all processes.
+/// What rank 0 received from all processes.
 struct Gathered {
     collected: Collected,
     locations: Locations,
@@ -109,8 +109,8 @@ struct Gathered {
     whole: bool,
 }
 
-/// The end of the job: gathers the rows on rank 0 and gives back what the library holds. Collective; does
-/// nothing without a job.
+/// The end of the job: gathers the rows on rank 0 and frees what the library holds. Collective. Does nothing
+/// without a job.
 pub fn finish<A: Abi>() -> Option<()> {
     let mut job = running::take()?;
     let wall = job.started.elapsed();
@@ -122,7 +122,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     let mine = stop_counting::<A>(&job, in_mpi);
     let gathered = gather(&private, &job, &mine);
     let description = job.instructions.job.clone();
-    // The counters of all stay on disk until the record is kept.
+    // The spill files of all processes stay until the record is stored or waits.
     if store(&private, job, gathered, wall) {
         spill::finish();
         failure::watch(&description);
@@ -176,7 +176,7 @@ fn stop_counting<A: Abi>(job: &RunningJob, in_mpi: Option<time::TimeInMpi>) -> V
     encoding::encode(&mine).unwrap_or_default()
 }
 
-/// Whether the places of the processes are still to be found. A launch that reordered found them at its start.
+/// Whether the places of the processes are not known yet. A launch that reordered found them at its start.
 fn needs_places(job: &RunningJob) -> bool {
     job.instructions.action != Action::Reorder
 }
@@ -264,7 +264,8 @@ fn store<A: Abi>(
 
 /// Frees the library's communicators. From here on the program's calls go straight to the MPI library.
 fn let_go<A: Abi>(private: PrivateComm<A>) {
-    // It is freed first: the callbacks of its attributes still have to see it as the world.
+    // The replacement is freed first, because the callbacks of its attributes still have to see it as the
+    // world.
     if let Some(comm) = world::replacement::<A>() {
         handle::free::<A>(comm);
     }

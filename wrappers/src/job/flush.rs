@@ -1,14 +1,13 @@
 //! A flush: the matrix so far goes into the store while the program runs.
 //!
-//! The spill files of a node always contain all counts. A flush starts `rankweave recover --running`,
-//! which reads the files of this job and writes the matrix into the store. It is a process of its own,
-//! because a signal may come at any instruction: the handler makes system calls only.
+//! The spill files of a node contain all counts at any time. A flush starts `rankweave recover --running`,
+//! which reads the spill files of this job and writes the matrix into the store. The command runs in a process
+//! of its own, because a signal may arrive at any instruction, and its handler may only make system calls.
 //!
-//! The command is started without a copy of this process, since a copy would cost memory and disturb
-//! registered network buffers. It is no child of the program, so that the program gets no SIGCHLD. It
-//! does not have the program's standard streams. Until it has become the command it shares the
-//! program's memory. All signals are blocked during that time, so that no handler of the program runs
-//! in it.
+//! The command is started without a copy of this process, because a copy would cost memory and disturb
+//! registered network buffers. The command is not a child of the program, so that the program gets no SIGCHLD.
+//! It does not have the program's standard streams. Until it calls execve it shares the program's memory. All
+//! signals are blocked during that time, so that no handler of the program runs in it.
 
 use crate::mpi::library;
 use crate::spill;
@@ -31,7 +30,7 @@ struct Start {
     /// Its arguments, and pointers to them with a null pointer at the end.
     _arguments: Vec<CString>,
     pointers: Vec<*const libc::c_char>,
-    /// Tops of two stacks.
+    /// The ends of two stacks, one for each process that is made.
     stacks: [usize; 2],
 }
 
@@ -39,13 +38,14 @@ static START: AtomicPtr<Start> = AtomicPtr::new(std::ptr::null_mut());
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// The signal that starts a flush; 0 if there is none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// The process that handles it: a child that it forked has the handler, but nothing to flush.
+/// The process that set the handler. A child that the program forks inherits the handler, but has nothing to
+/// flush.
 static HANDLED_BY: AtomicI32 = AtomicI32::new(0);
-/// The action of this signal before.
+/// The action that this signal had before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Makes flushes of job `id` possible: on a signal, and every `every` in the process that `leads`
-/// its node.
+/// Prepares flushes of job `id`: at the signal of `--flush-signal`, and every `every` in the process that
+/// `leads` its node.
 pub fn start(
     settings: &Settings,
     id: u64,
@@ -86,7 +86,7 @@ pub fn start(
     Some(())
 }
 
-/// Whether the command that writes the matrix is there.
+/// Whether the command that writes the matrix is found.
 pub fn finds_command() -> bool {
     commands().iter().any(|file| {
         let Ok(name) = CString::new(file.as_os_str().as_bytes()) else { return false };
@@ -95,7 +95,8 @@ pub fn finds_command() -> bool {
     })
 }
 
-/// Where the command may be: where `rankweave run` would look for this library from, and in PATH.
+/// The files that may be the command: those from which `rankweave run` would find this library, and those in
+/// PATH.
 fn commands() -> Vec<PathBuf> {
     let own = library::file_of(start as *const () as *mut libc::c_void);
     let beside = Path::new(&own).parent().map(Path::to_path_buf);
@@ -112,7 +113,7 @@ fn commands() -> Vec<PathBuf> {
     found
 }
 
-/// Starts the command; `false` if there is nothing to flush or one is being started.
+/// Starts the command. `false` if there is nothing to flush, or if another thread is starting the command.
 ///
 /// Makes system calls only, and leaves `errno` as it was.
 pub fn now() -> bool {
@@ -149,8 +150,8 @@ pub fn now() -> bool {
     }
 }
 
-/// Sets the blocked signals of this thread, those of the C library included, and gives the ones that were
-/// blocked before.
+/// Sets the blocked signals of this thread, those that the C library uses itself included. Returns the signals
+/// that were blocked before.
 fn set_mask(mask: u64) -> u64 {
     let mut before = 0u64;
     // SAFETY: two sets of the kernel's size.
@@ -208,7 +209,8 @@ extern "C" fn second_process(start: *mut libc::c_void) -> ! {
     // the signal mask and the table of handlers as well.
     unsafe {
         let start = &*start.cast::<Start>();
-        // Of no process group of the program from here on; then handlers go, then signals may come.
+        // First leave the process group of the program, then remove the handlers, and only then let signals
+        // through.
         libc::syscall(libc::SYS_setsid);
         forget_handlers();
         set_mask(0);
@@ -236,9 +238,9 @@ fn exit_now() -> ! {
     }
 }
 
-/// A new process in this memory that calls `run(argument)` on the stack that ends at `top`; this
-/// thread waits until it ends or becomes another program. Its end raises no signal. Gives its number,
-/// or a negative error.
+/// Makes a process that shares this memory and calls `run(argument)` on the stack that ends at `top`. This
+/// thread waits until the process ends or becomes another program. The end of the process raises no signal.
+/// Returns its number, or a negative error.
 ///
 /// # Safety
 /// `top` is the aligned end of a stack that no other thread uses; `run` makes system calls only and does
@@ -326,8 +328,8 @@ extern "C" fn signalled(
     }
 }
 
-/// Does what the signal does by default, in a child of the program: it comes once more and is let
-/// through when the handler returns. System calls only.
+/// Makes the signal have its default effect in a child of the program: the signal is sent again, and arrives
+/// when the handler returns. System calls only.
 fn by_default(signal: libc::c_int) {
     // SAFETY: `errno` and an action as the kernel has it.
     unsafe {
@@ -370,7 +372,7 @@ fn repeat(every: Duration) {
     }
 }
 
-/// The end of flushes: the signal is handled as before, unless the program took it over.
+/// Ends the flushes. The signal gets back its previous action, unless the program has set another handler.
 pub fn stop() {
     START.store(std::ptr::null_mut(), Ordering::Release);
     let signal = SIGNAL.swap(0, Ordering::AcqRel);

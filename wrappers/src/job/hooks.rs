@@ -24,7 +24,7 @@ pub struct Entries {
     pub redirect: fn(),
     /// The name of an MPI function that the program sees although its MPI library lacks it.
     pub excess: fn() -> Option<String>,
-    /// The file of another tool that takes calls before this library.
+    /// The file of another tool that receives calls before this library.
     pub overtaken: fn() -> Option<&'static str>,
     /// Whether this library sees all calls of the program.
     pub complete: fn() -> bool,

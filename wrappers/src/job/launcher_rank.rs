@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Open MPI, MPICH and Intel MPI, MVAPICH, Slurm, PALS, ALPS, Flux, jsrun.
+/// The variables of Open MPI, of MPICH and Intel MPI, and of MVAPICH, Slurm, PALS, ALPS, Flux and jsrun.
 const NAMES: [&str; 8] = [
     "OMPI_COMM_WORLD_RANK",
     "PMI_RANK",
@@ -36,7 +36,7 @@ unsafe extern "C" {
     static environ: *const AtomicPtr<c_char>;
 }
 
-/// Calls `visit` for every entry of the environment.
+/// All entries of the environment.
 fn entries() -> impl Iterator<Item = &'static AtomicPtr<c_char>> {
     // SAFETY: null, or an array of pointers that ends with a null pointer; a program that replaces the
     // array in another thread meanwhile does what the C library forbids.
@@ -53,7 +53,7 @@ fn entries() -> impl Iterator<Item = &'static AtomicPtr<c_char>> {
     })
 }
 
-/// The process that the launcher called `old` is rank `new` of the world from now on.
+/// Changes the variables of the process with launcher rank `old`, which is rank `new` of the world from now on.
 pub fn changed(old: usize, new: usize) {
     if old == new {
         return;
@@ -64,7 +64,7 @@ pub fn changed(old: usize, new: usize) {
         // SAFETY: an entry of the environment is a C string.
         let Ok(text) = (unsafe { CStr::from_ptr(address) }).to_str() else { continue };
         let Some((name, value)) = text.split_once('=') else { continue };
-        // Another number is not the rank in this job: of a launch around it, perhaps.
+        // Another number is not the rank of this job. It may belong to a launch that started this one.
         if !NAMES.contains(&name) || value.parse() != Ok(old) {
             continue;
         }

@@ -1,10 +1,10 @@
 //! The handshake in which rank 0 learns where the processes are, and all processes get the answer that rank 0
 //! computes from it.
 //!
-//! All processes of a communicator take the steps together, and only as many as are needed. Rank 0
-//! answers at once if the processes of each node may run on the same PUs. If their bindings differ, the
-//! processes of each node look up their places first. The start of a job, its end and the constructors
-//! of topologies use this handshake.
+//! All processes of a communicator take the steps together, and only the steps that are needed. Rank 0 answers
+//! at once if all processes of each node may run on the same PUs. If their bindings differ, the processes of
+//! each node first find their places inside the node. The start of a job, its end and the constructors of
+//! topologies use this handshake.
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;
@@ -28,8 +28,8 @@ pub enum Step<T> {
 }
 
 impl<T> Step<T> {
-    /// The first step on rank 0, which has the locations of all processes: its answer, unless it needs the
-    /// places inside nodes for that.
+    /// The first step on rank 0 when it has the locations of all processes: its answer, or [`Step::LookInside`]
+    /// if the places inside nodes are needed for the answer.
     pub fn of(locations: &Locations, answer: impl FnOnce(Option<Placement>) -> T) -> Step<T> {
         let nodes = locations.nodes();
         if nodes.need_topology() {
@@ -77,8 +77,8 @@ fn gather<A: Abi>(comm: &PrivateComm<A>) -> Option<Locations> {
 /// Finds the places, given which processes are on which node. Collective. Rank 0 gets the places, and
 /// the other ranks get `None`.
 ///
-/// One message from the first process of each node to rank 0. Only where processes are bound to
-/// different PUs, it asks the others of its node first.
+/// The first process of each node sends one message to rank 0. If the processes of a node are bound to
+/// different PUs, its first process asks the others of the node before.
 fn look_inside<A: Abi>(comm: &PrivateComm<A>, nodes: &Nodes) -> Option<Placement> {
     let (processes, differ) = nodes.around(comm.rank)?;
     let affinity = node::affinity();
@@ -104,7 +104,7 @@ fn look_inside<A: Abi>(comm: &PrivateComm<A>, nodes: &Nodes) -> Option<Placement
     guarded(|| Some(assemble(nodes, &described)))
 }
 
-/// What the first process of a node, with this `affinity`, finds out about it and its `processes`.
+/// What the first process of a node finds out about the node and its `processes`. `affinity` is its own.
 fn divided<A: Abi>(comm: &PrivateComm<A>, processes: &[u32], affinity: Vec<u64>) -> Node {
     let words = |bytes: &[u8]| -> Vec<u64> {
         let (words, _) = bytes.as_chunks();

@@ -1,9 +1,9 @@
-//! Where the job's processes are: which share a node, and where inside it each may run
-//! (its binding, looked up in the node's hwloc topology by one process per node).
+//! Where the processes of the job are: which of them share a node, and where inside the node each may run. The
+//! second is the binding of a process, which one process per node looks up in the hwloc topology of the node.
 //!
-//! A process knows its [`Location`]. Those of all processes, the [`Locations`], tell which processes share a node
-//! ([`Nodes`]). The paths inside nodes make them [`Placement`]. How the processes exchange all this is in
-//! [`locate`](super::locate).
+//! A process knows its own [`Location`]. From the [`Locations`] of all processes follows which processes share
+//! a node ([`Nodes`]). Together with the paths inside the nodes they give the [`Placement`]. The messages
+//! between the processes are in [`locate`](super::locate).
 
 use crate::sys::node;
 use rw::base::numbering::by_first_appearance;
@@ -12,7 +12,7 @@ use rw::topology::{CpuSet, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// What the first process of a node found out about it.
+/// What the first process of a node found out about the node.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Node {
     name: String,
@@ -23,8 +23,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// This node, all of whose `processes` may run on the same PUs: nothing below the node tells them
-    /// apart.
+    /// This node if all of its `processes` may run on the same PUs. They then have no different places inside
+    /// the node.
     pub fn undivided(processes: &[u32]) -> Node {
         let paths = processes.iter().map(|&rank| (rank, Vec::new())).collect();
         Node { name: node::host_name(), levels: Vec::new(), paths }
@@ -45,14 +45,15 @@ impl Node {
 /// What a process knows of its place without asking other processes.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// A number that the processes of a node have in common, and no others.
+    /// A number that is the same for all processes of a node, and differs between nodes.
     node: u64,
-    /// A number for the PUs it may run on.
+    /// A hash of the PUs that the process may run on.
     pus: u64,
     name: String,
 }
 
-/// Bytes of a location where all are of one length: two numbers, and the longest name of a node.
+/// Bytes of an encoded location, which has the same length in all processes: two numbers, and the longest name
+/// of a node.
 pub const LOCATION_BYTES: usize = 16 + 64;
 
 impl Location {
@@ -65,7 +66,7 @@ impl Location {
         }
     }
 
-    /// As many bytes for every location.
+    /// Encodes the location. All encoded locations have the same length.
     pub fn to_bytes(&self) -> [u8; LOCATION_BYTES] {
         let mut bytes = [0; LOCATION_BYTES];
         bytes[..8].copy_from_slice(&self.node.to_le_bytes());
@@ -75,7 +76,7 @@ impl Location {
         bytes
     }
 
-    /// What [`Self::to_bytes`] made of one.
+    /// Decodes what [`Self::to_bytes`] made.
     fn from_bytes(bytes: &[u8; LOCATION_BYTES]) -> Location {
         let number = |at: usize| {
             bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
@@ -89,7 +90,7 @@ impl Location {
     }
 }
 
-/// The locations of all processes, seen one after the other by rank.
+/// The locations of all processes, added one after the other by rank.
 #[derive(Debug, Default)]
 pub struct Locations {
     /// Node and PUs.
@@ -100,7 +101,7 @@ pub struct Locations {
 }
 
 impl Locations {
-    /// The next process's location.
+    /// Adds the location of the next process.
     pub fn add(&mut self, location: Location) {
         self.all.push([location.node, location.pus]);
         if self.known.insert(location.node) {
@@ -120,7 +121,7 @@ impl Locations {
         Nodes::new(&self.all)
     }
 
-    /// The places where all processes of a node may run on the same PUs.
+    /// The places, for a job in which all processes of each node may run on the same PUs.
     pub fn places(&self) -> Placement {
         let named = |name: &String| Node { name: name.clone(), ..Node::default() };
         let described: Vec<Node> = self.names.iter().map(named).collect();
@@ -130,20 +131,21 @@ impl Locations {
 
 /// Which processes are on which node. Nodes are numbered by first appearance.
 ///
-/// A node is a running kernel and the name it goes by. MPI_Comm_split_type would tell the same, in
-/// blocking steps: where an MPI library spins and processes outnumber processors it takes a hundred
-/// times as long as the rest of the library's work.
+/// A node is identified by its running kernel and its host name. MPI_Comm_split_type would give the same result
+/// in blocking steps. If an MPI library spins and processes outnumber processors, that takes a hundred times as
+/// long as the rest of the library's work.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Nodes {
     of_process: Vec<u32>,
     /// The first process of each node.
     first: Vec<u32>,
-    /// Not all processes of the node may run on the same PUs.
+    /// For each node: not all of its processes may run on the same PUs.
     differs: Vec<bool>,
 }
 
 impl Nodes {
-    /// Whether places inside nodes matter: only then are they looked up.
+    /// Whether the processes of some node are bound to different PUs, so that places inside nodes have to be
+    /// looked up.
     pub fn need_topology(&self) -> bool {
         self.differs.contains(&true)
     }
@@ -179,7 +181,7 @@ impl Nodes {
     }
 }
 
-/// Gives all processes paths over the same levels; `described` is what is known of each node.
+/// Gives all processes paths with the same levels. `described` is what is known of each node.
 pub fn assemble(nodes: &Nodes, described: &[Node]) -> Placement {
     let mut places = Placement {
         node_of_process: nodes.of_process.clone(),

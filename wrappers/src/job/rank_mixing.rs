@@ -1,11 +1,11 @@
 //! Watches whether the program mixes the ranks of a reordered communicator with those of the communicator
 //! that it was made from.
 //!
-//! Nothing happens per message. When a constructor has given new ranks, every process keeps the tasks
-//! that tell right use from wrong use ([`Sets`]) and the present counts of its messages. When the
-//! communicator is freed, or at the end of the job, the tasks that got messages since then are its
-//! statement. The statements go to rank 0 with the rows of the matrix, and rank 0 judges them
-//! ([`rw::decide::mixed_ranks`]).
+//! No message costs more for this. When a constructor has given new ranks, every process keeps the tasks that
+//! show right use or wrong use of the communicator ([`Sets`]), and the present counts of its messages. When the
+//! communicator is freed, or at the end of the job, the process finds the tasks that got messages since then.
+//! What they show is its statement. The statements go to rank 0 with the rows of the matrix, and rank 0 judges
+//! them ([`rw::decide::mixed_ranks`]).
 //!
 //! Limits: the first [`MOST`] communicators of a process are watched. Messages to a process's neighbours
 //! by collectives of the whole communicator do not count as right use. The functions of rankweave.h are
@@ -34,7 +34,7 @@ pub struct Watch {
     sets: Sets,
 }
 
-/// One that exists, or existed.
+/// A communicator that was made with new ranks. It may be freed already.
 #[derive(Debug)]
 struct Watched {
     handle: u64,
@@ -49,11 +49,11 @@ struct Watched {
 }
 
 static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
-/// Some of them are there still.
+/// True while the list may have communicators that are not freed.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 impl Watch {
-    /// For what `view` sees of the processes that `group` is a number for.
+    /// A watch for the processes with the hash `group`, with the tasks from the `view` of this process.
     pub fn new(group: u64, what: &'static str, view: View<'_>) -> Watch {
         let signature = view
             .order
@@ -62,11 +62,12 @@ impl Watch {
         Watch { id: signature.value(), what, sets: Sets::new(view) }
     }
 
-    /// The communicator is there.
+    /// Begins to watch the communicator `made`.
     pub fn begin<A: Abi>(self, made: A::Comm) {
         let before = messages();
         let mut watched = WATCHED.lock();
-        // Also where this process has no neighbours: the numbers have to be the same everywhere.
+        // This is also done in a process without neighbours, because the ordinals have to be the same in all
+        // processes.
         let ordinal = watched.iter().filter(|w| w.id == self.id).count() as u32;
         if watched.len() < MOST {
             let Watch { id, what, sets } = self;
@@ -88,7 +89,7 @@ fn messages() -> BTreeMap<u32, u64> {
 }
 
 impl Watched {
-    /// The statement for the counts so far.
+    /// The statement that follows from the counts so far.
     fn look(&self) -> Statement {
         let now = messages();
         let grew = |&(task, sum): &(&u32, &u64)| *sum > self.before.get(task).copied().unwrap_or(0);
@@ -104,8 +105,8 @@ impl Watched {
     }
 }
 
-/// A communicator is about to be freed: what is known of it is kept, and nothing more is recorded on
-/// it until the value that is returned is dropped, after the call that frees it.
+/// To be called when a communicator is about to be freed. Keeps the statement about it. Nothing more is
+/// recorded on it until the returned value is dropped, which happens after the call that frees it.
 pub fn leave<A: Abi>(comm: A::Comm) -> Leaving {
     if comm != A::comm_world() && ANY.load(Ordering::Acquire) {
         guarded(|| {
@@ -131,7 +132,7 @@ pub fn statements() -> Vec<Statement> {
     let of = |one: Watched| {
         let empty = one.sets.is_empty();
         let said = one.statement.clone().unwrap_or_else(|| one.look());
-        // Processes count only where they can say something; the name of the call is needed once.
+        // A process has nothing to state if its sets cannot tell right use from wrong use.
         (!empty).then_some(said)
     };
     watched.into_iter().filter_map(of).collect()

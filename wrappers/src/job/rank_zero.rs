@@ -1,5 +1,6 @@
-//! What rank 0 does alone at both ends of a launch: it reads the facts, follows the policy, and keeps the
-//! record. The reasoning is that of [`rw::launch`]; here are the clock, the signals, and the messages.
+//! What rank 0 does alone at the start and at the end of a launch: it reads the facts, follows the policy, and
+//! keeps the record. The decisions are made in [`rw::launch`]. This file adds the clock, the signals, and the
+//! messages.
 
 use crate::job::hooks;
 use crate::mpi::abi::Abi;
@@ -46,7 +47,8 @@ pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
 pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };
-    // A file that becomes too large is an error like others, and not the end of the program.
+    // Without this, a file beyond the limit of the file size would end the program by a signal. With it, the
+    // write returns an error.
     let (said, is_kept) = without_signal(libc::SIGXFSZ, || recorder.keep(end, user));
     say(said);
     is_kept
@@ -62,8 +64,8 @@ pub fn now() -> u64 {
     since_1970().as_secs()
 }
 
-/// Reads the facts and prints the messages about them. Gives the policy that follows, and the recorder of this
-/// launch.
+/// Reads the facts and prints the messages about them. Returns the policy that follows from the facts, and the
+/// recorder of this launch.
 fn reason<A: Abi>(
     settings: &Settings,
     tasks: usize,

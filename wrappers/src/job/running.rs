@@ -16,7 +16,7 @@ pub struct RunningJob {
     pub instructions: Instructions,
     /// The places of the processes, on rank 0, if they were needed at the start.
     pub places: Option<Placement>,
-    /// What becomes the record; on rank 0 only.
+    /// Makes the record at the end; on rank 0 only.
     pub recorder: Option<LaunchRecorder>,
     /// The program uses sessions and has no MPI_COMM_WORLD.
     pub sessions: bool,

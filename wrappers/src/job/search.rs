@@ -1,5 +1,5 @@
-//! The permutation of this launch. It is one that an earlier launch with the same mapping problem
-//! found, or the result of a search.
+//! The permutation of this launch: one that an earlier launch with the same mapping problem found, or the
+//! result of a search.
 //!
 //! Rank 0 searches alone, or together with other processes in large jobs. Rank 0 looks up kept
 //! permutations and keeps new ones. The other processes receive the result.
@@ -28,7 +28,7 @@ use std::time::Duration;
 pub enum SearchReply {
     /// The process of each task; empty for the launcher's order.
     Order(Vec<u32>),
-    /// A call for help: the processes search together.
+    /// Several processes search together.
     Search(Call),
 }
 
@@ -42,7 +42,7 @@ struct SharedProblem {
 /// Rank 0, which alone has the mapping problem.
 pub struct RankZeroSearch<'a> {
     recorder: &'a mut LaunchRecorder,
-    /// The clock of the job's start.
+    /// The timer of the steps of the job's start.
     pub clock: &'a mut StepTimer,
     /// Where the processes are, once that is known.
     pub places: Option<Placement>,
@@ -50,7 +50,7 @@ pub struct RankZeroSearch<'a> {
 }
 
 impl<'a> RankZeroSearch<'a> {
-    /// Before the places of the processes are known.
+    /// The search before the places of the processes are known.
     pub fn new(recorder: &'a mut LaunchRecorder, clock: &'a mut StepTimer) -> Self {
         RankZeroSearch { recorder, clock, places: None, shared: None }
     }
@@ -60,15 +60,15 @@ impl<'a> RankZeroSearch<'a> {
         Step::of(locations, |places| self.answer(places))
     }
 
-    /// What rank 0 broadcasts, given the places of the processes: a rank order, or a call for help.
+    /// What rank 0 broadcasts, given the places of the processes: a rank order, or a call for a shared search.
     fn answer(&mut self, places: Option<Placement>) -> SearchReply {
         self.places = places;
         self.clock.step("places");
         guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
     }
 
-    /// Looks for a kept answer to the problem of this launch, or searches, or finds that others are
-    /// needed for that.
+    /// Looks for a kept order for the problem of this launch. If there is none, searches, or calls for a shared
+    /// search.
     fn look(&mut self) -> SearchReply {
         let problem = match self.recorder.problem(self.places.as_ref()) {
             Ok(Some(problem)) => problem,
@@ -87,7 +87,7 @@ impl<'a> RankZeroSearch<'a> {
         }
     }
 
-    /// Makes a call for help with a problem. Gives the problem back if one process is to solve it alone.
+    /// Makes the call for a shared search. Returns the problem if rank 0 is to solve it alone.
     fn share(&mut self, mut problem: MappingProblem) -> Result<Call, Box<MappingProblem>> {
         if problem.searchers <= 1 {
             return Err(Box::new(problem));
@@ -116,7 +116,7 @@ impl<'a> RankZeroSearch<'a> {
         Ok(call)
     }
 
-    /// The rank order that this process finds alone.
+    /// The rank order that rank 0 finds alone.
     fn search_alone(&mut self, problem: MappingProblem) -> Vec<u32> {
         let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
         if !shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum()) {
@@ -179,7 +179,8 @@ impl<'a> RankZeroSearch<'a> {
         match judged {
             Ok(decision) => {
                 let decision = Decision { cut: answer.cut, ..decision };
-                // An answer with a share left out is not what the next launch would find.
+                // If a process gave no answer, the next launch might find a better order. The decision is then
+                // not kept.
                 if answer.failed == 0 {
                     keep(problem.kept, decision.clone());
                 }

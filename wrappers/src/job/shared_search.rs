@@ -1,14 +1,14 @@
-//! A search shared by several processes: the first process of each of a few nodes looks for the best node
-//! of every task, with a seed of its own. The best answer wins. Then the first process of every node
-//! places the tasks of that node inside it.
+//! A search shared by several processes. The first process of each of a few nodes searches for the best node of
+//! every task, with a seed of its own. Then the first process of every node places the tasks of that node
+//! inside it.
 //!
-//! Rank 0 hands out the work and collects the answers; all others wait for the permutation. The answer
-//! with the lowest cost wins, and of equal ones the first, so that the result does not depend on which
-//! process is faster. A process that has no answer (no memory, an internal error, out of time) says so,
-//! and its share is left out.
+//! Rank 0 sends out the work and collects the answers. All others wait for the permutation. The answer with the
+//! lowest cost is used, and of equal answers the first in the order of the searchers. So the result does not
+//! depend on which process is faster. A process that has no answer (no memory, an internal error, out of time)
+//! sends this instead, and its answer is left out.
 //!
-//! Each process searches in a [worker thread](crate::sys::worker_thread), so that all of it takes no
-//! longer than the limit and some grace.
+//! Each process searches in a [worker thread](crate::sys::worker_thread), so that the search takes at most the
+//! time limit and a short extra time ([`patience`]).
 
 use crate::comm::encoding;
 use crate::comm::private::PrivateComm;
@@ -45,7 +45,7 @@ pub struct SearchAnswer {
     pub failed: usize,
 }
 
-/// Bytes that a search needs for each edge and for each task, about; see `benches/inmap`.
+/// Bytes that a search needs for each edge and for each task, approximately; see `benches/inmap`.
 const BYTES_PER_EDGE: u64 = 300;
 const BYTES_PER_TASK: u64 = 600;
 
@@ -62,7 +62,8 @@ pub fn patience(limit: Duration) -> Duration {
     limit + (limit / 2).clamp(Duration::from_secs(1), Duration::from_secs(5))
 }
 
-/// Does `work` within `limit`, with the fault that RANKWEAVE_INJECT asks for in this process.
+/// Does `work` in a worker thread within `limit`. If RANKWEAVE_INJECT asks for a failure in this process, it
+/// happens here.
 pub fn careful<T: Send + 'static>(
     rank: usize,
     limit: Duration,
@@ -86,7 +87,8 @@ pub fn has_room(rank: usize, tasks: usize, edges: usize) -> bool {
 }
 
 impl Call {
-    /// Up to `searchers` of the nodes' first processes search; `nodes` is the node of each process.
+    /// A call in which the first processes of up to `searchers` nodes search. `limit` is the time limit of the
+    /// whole search.
     pub fn new(network: &Network, searchers: usize, seed: u64, limit: Duration) -> Call {
         let mut placers = vec![u32::MAX; network.nodes()];
         for (process, &node) in (0u32..).zip(network.node_of_process()) {
@@ -96,18 +98,19 @@ impl Call {
                 *placer = process;
             }
         }
-        // Spread over the machine: neighbouring nodes may be slow for the same reason.
+        // The searchers are spread over the machine, because neighbouring nodes may be slow for the same
+        // reason.
         let count = searchers.clamp(1, placers.len().max(1));
         let searchers = (0..count).map(|k| placers[k * placers.len() / count]).collect();
         Call { searchers, placers, seed, limit: limit.as_millis() as u64 }
     }
 
-    /// The part of the limit for the search for nodes.
+    /// The part of the time limit for the search for nodes.
     fn for_nodes(&self) -> Duration {
         Duration::from_millis(self.limit * 6 / 10)
     }
 
-    /// The part of the limit for placing tasks inside nodes.
+    /// The part of the time limit for placing tasks inside nodes.
     fn inside(&self) -> Duration {
         Duration::from_millis(self.limit * 3 / 10)
     }
@@ -151,7 +154,8 @@ pub fn help<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     }
 }
 
-/// Sends an empty part to the processes that wait for one, because there is nothing to place.
+/// Sends an empty part to the processes that wait for one, because there is nothing to place. Receives their
+/// answers.
 fn dismiss_placers<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     for &placer in call.placers.iter().filter(|&&placer| placer != 0) {
         job.send(placer, &[]);
@@ -159,8 +163,8 @@ fn dismiss_placers<A: Abi>(job: &PrivateComm<A>, call: &Call) {
     }
 }
 
-/// Whether two lists of (task, process) have the same tasks and the same processes, paired in any way: a node
-/// may only place its own tasks on its own processes.
+/// Whether two lists of (task, process) have the same tasks and the same processes, paired in any way. An
+/// answer without this property is not used: a node may only place its own tasks on its own processes.
 fn same_members(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
     let sorted = |pairs: &[(u32, u32)]| {
         let (mut tasks, mut processes): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
@@ -208,7 +212,8 @@ pub fn lead<A: Abi>(
             Ok(_) => failed += 1,
             Err(failure) => {
                 failed += 1;
-                // The error of this process says more than that of another one.
+                // The error of rank 0 says more than that of another process, of which only the missing answer
+                // is known.
                 if searcher == 0 {
                     first = failure;
                 }
@@ -223,7 +228,7 @@ pub fn lead<A: Abi>(
     let mut given = Vec::with_capacity(call.placers.len());
     let mut parts = network.parts(&best, topology, slots, call.seed);
     for &placer in &call.placers {
-        // The placers wait for a message, so each gets one (empty) even if this fails.
+        // The placers wait for a message. If a part cannot be made, the placer gets an empty message.
         let part = crate::sys::panic_barrier::guarded(|| parts.next());
         given.push(part.as_ref().map(Part::given).unwrap_or_default());
         if placer == 0 {

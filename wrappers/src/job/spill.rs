@@ -1,5 +1,5 @@
-//! The spill file during a job: made when it is known what the job does, marked when the program exits
-//! without MPI_Finalize, removed when the matrix is in the store.
+//! The spill file during a job. It is made when it is known what the job does. It is marked when the program
+//! exits without MPI_Finalize, and removed when the matrix is in the store.
 
 use crate::job::flush;
 use crate::spill;
@@ -9,11 +9,12 @@ use rw::options::{Settings, Spill};
 use rw::store::spill::{About, Order};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process prints, when the program exits, how to get the matrix: rank 0 does.
+/// Whether this process prints how to get the matrix if the program exits without MPI_Finalize. Only rank 0
+/// does.
 static TELL: AtomicBool = AtomicBool::new(false);
 
-/// Puts the counters of process `rank` of `size` into a spill file, unless that is switched off.
-/// `order` is known on rank 0; one process of each node `leads` it.
+/// Puts the counters of process `rank` of `size` into a spill file, unless spill files are switched off.
+/// `order` is `None` except on rank 0. `leads` is true in one process of each node.
 pub fn start(
     settings: &Settings,
     instructions: &Instructions,

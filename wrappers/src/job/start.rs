@@ -51,10 +51,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// it is known whether rank 0 needs it.
 const AHEAD: usize = 4096;
 
-/// The program calls MPI_Init or MPI_Init_thread; to be followed by [`start`].
+/// To be called when the program calls MPI_Init or MPI_Init_thread. After that call, [`start`] follows.
 pub fn init_seen() {
     INIT_SEEN.store(true, Ordering::Release);
-    // The objects that are mapped by now, before the program's first MPI call.
+    // Redirects the objects that are mapped by now, before the program's first MPI call.
     hooks::redirect();
 }
 
@@ -97,10 +97,10 @@ pub fn finish_sessions<A: Abi>() {
     }
 }
 
-/// Called at the first call that would be recorded while there is no job: if MPI was initialised
-/// without this library seeing it (by another tool, or through a handle of dlopen), recording starts
-/// here. Nothing collective may be done at such a call, so that the processes agree at the end, and
-/// such a launch keeps the launcher's order.
+/// Called at the first call that would be recorded while there is no job. If MPI was initialised without this
+/// library seeing it (by another tool, or through a handle of dlopen), recording starts here. No collective
+/// step is possible at such a call. The processes therefore agree at the end, and such a launch keeps the
+/// launcher's order.
 #[cold]
 pub fn start_late() {
     if STARTED.load(Ordering::Acquire) || INIT_SEEN.load(Ordering::Acquire) {
@@ -195,7 +195,7 @@ impl<A: Abi> JobProcesses<A> {
     }
 }
 
-/// The settings of a job. One of sessions has no world whose ranks could move: it records.
+/// The settings of a job. A job of sessions only records, because it has no world whose ranks could change.
 fn settings_of(sessions: bool) -> Settings {
     let settings = config::settings().0.clone();
     match settings.mode {
@@ -208,7 +208,8 @@ fn settings_of(sessions: bool) -> Settings {
 /// The library's communicator, which is made while rank 0 looks at the store.
 enum OwnComm<A: Abi> {
     Pending(PendingDuplicate<A>),
-    /// In a session: still to be made, with the ranks in the order of the tasks.
+    /// In a job of sessions the communicator is made at the end of the step, with the ranks in the order of the
+    /// tasks.
     OfSessions,
 }
 
@@ -235,8 +236,8 @@ impl<A: Abi> OwnComm<A> {
     }
 }
 
-/// Begins the job of all processes in `all`: the world, or a communicator made from a session, where
-/// `session_rank` is the caller's task. `None`: the library has nothing to do in this process.
+/// Begins the job of all processes in `all`: the world, or a communicator made from a session. In a job of
+/// sessions, `session_rank` is the caller's task. `None` if the library has nothing to do in this process.
 fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let all = JobProcesses::<A>::of(all, session_rank)?;
     let settings = settings_of(all.sessions);
@@ -292,14 +293,14 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
 /// every process sent its own along with this step. `None`: the library has nothing to do.
 fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
     let &JobProcesses { comm, rank, size, sessions } = all;
-    // Along with the first step, because every step costs a turn of all processes where these outnumber
-    // the processors.
+    // The locations are sent along with the first step, because every step costs a turn of all processes if
+    // these outnumber the processors.
     let mine = (!sessions && size <= AHEAD).then(|| Location::mine().to_bytes());
     let locations =
         mine.map(|mine| PendingGather::<A, LOCATION_BYTES>::begin(comm, rank, size, mine));
     let agreed = Agreement::reach::<A>(comm, off, PATIENCE);
     let locations = agreed.as_ref().zip(locations).and_then(|(agreed, locations)| {
-        // Other processes may have given up on a process that came late.
+        // Other processes may have stopped waiting for a process that came late.
         locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
     let Some(agreed) = agreed else {
@@ -332,7 +333,7 @@ fn first_step(
     }
 }
 
-/// Tells constructors of topologies, and the functions of rankweave.h, what they do in this job.
+/// Stores what constructors of topologies and the functions of rankweave.h do in this job.
 fn allow_new_ranks<A: Abi>(job: &PrivateComm<A>, instructions: &Instructions) {
     let facts = ConstructorFacts {
         new_ranks: instructions.constructors,

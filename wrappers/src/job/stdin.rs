@@ -1,10 +1,10 @@
-//! The job's standard input, when the task that reads it is not the process that the launcher feeds.
+//! The standard input of the job, if task 0 is not on the process to which the launcher gives the input.
 //!
-//! Launchers give the input to their first process. Where that process is not task 0 (`--fix none`), the
-//! input is handed on. A process of the same node gets the file descriptor, in exchange for its own. A
-//! process of another node gets the bytes, over a TCP connection that it waits for; a thread of the first
-//! process sends them. Neither can stop the job: if handing on does not succeed within a few seconds, the
-//! input stays where it is, and rank 0 says so.
+//! Launchers give the input to their first process. If that process is not task 0 (`--fix none`), the input is
+//! handed on. A process of the same node gets the file descriptor, in exchange for its own. A process of
+//! another node gets the bytes over a TCP connection: it listens, and a thread of the first process connects
+//! and sends them. Neither way can stop the job: if handing on does not succeed within a few seconds, the input
+//! stays where it is, and rank 0 prints a message.
 //!
 //! Limits: only what is read after MPI_Init is handed on. On another node the input is a socket and not a
 //! file.
@@ -30,7 +30,7 @@ const MOST_ADDRESSES: usize = 8;
 /// Bytes of an [`Offer`], encoded.
 const MOST_BYTES: usize = 1024;
 
-/// The address at which the process that is to have the input waits for it.
+/// The address at which the process that is to read the input waits for it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Offer {
     node: u64,
@@ -89,7 +89,7 @@ pub fn forward<A: Abi>(job: &PrivateComm<A>, reader: u32) {
     }
 }
 
-/// Whether this process's standard input is more than an empty one.
+/// Whether this process has a standard input other than /dev/null.
 fn worth_forwarding() -> bool {
     // SAFETY: a structure of this type, filled before it is read.
     unsafe {
@@ -113,7 +113,7 @@ fn nothing() -> Option<OwnedFd> {
     std::fs::File::open("/dev/null").ok().map(Into::into)
 }
 
-/// What the process that is to read the input does.
+/// The side of the process that is to read the input.
 struct Waiting {
     offer: Offer,
     local: UnixListener,
@@ -162,13 +162,13 @@ impl Waiting {
     }
 }
 
-/// What the process with the input does, once it has reached the reader.
+/// The side of the process that has the input, once it is connected to the reader.
 enum Given {
     Descriptor(UnixStream),
     Connection(TcpStream),
 }
 
-/// Reaches the process of `offer`.
+/// Connects to the process of `offer`.
 fn give(offer: &Offer) -> Option<Given> {
     if offer.node == node::identity()
         && let Some(stream) = give_locally(offer)
@@ -203,7 +203,7 @@ impl Given {
         }
     }
 
-    /// The reader knows it by now.
+    /// Completes handing on, after the reader got the answer.
     fn finish(self) {
         match self {
             Given::Descriptor(stream) => {
@@ -228,7 +228,7 @@ impl Given {
     }
 }
 
-/// Sends the input on, in a thread that gets none of the program's signals, not even SIGPIPE.
+/// Sends the input over the connection, in a thread that gets no signals of the program and no SIGPIPE.
 fn relay(mut input: std::fs::File, mut output: TcpStream) {
     crate::sys::worker_thread::beside(move || {
         let mut buffer = [0u8; 16 << 10];
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_know_the_secret_is_not_heard() {
+    fn a_connection_without_the_secret_is_refused() {
         let waiting = Waiting::start().unwrap();
         let port = waiting.offer.port;
         let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Presence {
-    /// Where on the stack the innermost such call lies; 0 = the thread is in none.
+    /// The address on the stack of the innermost such call; 0 = the thread is in none.
     pub frame: AtomicU64,
-    /// How many such calls it made.
+    /// How many such calls the thread has made.
     pub calls: AtomicU64,
 }
 
@@ -32,7 +32,8 @@ pub struct Block {
     cells: [AtomicPtr<Cell>; layout::ROWS],
     /// Collective calls that are not expanded into messages yet (see [`crate::record::expansion`]).
     pub collectives: Mutex<Calls>,
-    /// Those that the thread has at hand, from its first collective call on.
+    /// The ways of calling collectives that the thread used last. The tables are made at its first collective
+    /// call.
     ways: OnceLock<Ways>,
 }
 
@@ -50,13 +51,13 @@ impl Block {
         Some(block)
     }
 
-    /// The ways of calling collectives that the thread has at hand; only the owning thread may call this.
+    /// The ways of calling collectives that the thread used last. Only the owning thread may call this.
     #[inline(always)]
     pub fn ways(&self) -> &Ways {
         self.ways.get_or_init(Ways::default)
     }
 
-    /// The counters of one kind: `tasks + 1` cells, the last for peers outside the job's world.
+    /// The counters of one kind: `tasks + 1` cells. The last one is for all peers outside the world of the job.
     pub fn row(&self, kind: Kind) -> Option<&[Cell]> {
         self.cells_of(kind as usize)
     }
@@ -84,8 +85,8 @@ impl Block {
         Some(unsafe { std::slice::from_raw_parts(cells, self.tasks + 1) })
     }
 
-    /// The counter of a task in a row of the spill layout, if the row is there; that of tasks beyond the world is
-    /// the last one.
+    /// The counter of a task in a row of the spill layout, if the row exists. Tasks outside the world share the
+    /// last counter.
     #[inline(always)]
     pub fn cell(&self, row: usize, task: u32) -> Option<&Cell> {
         let cells = self.cells.get(row)?.load(Ordering::Acquire);
@@ -93,14 +94,14 @@ impl Block {
         (!cells.is_null()).then(|| unsafe { &*cells.add((task as usize).min(self.tasks)) })
     }
 
-    /// Counts a message of `kind` to `task`; tasks beyond the world go to the last cell.
+    /// Counts a message of `kind` to `task`. Tasks outside the world share the last counter.
     pub fn add(&self, kind: Kind, task: u32, bytes: u64, messages: u64) {
         if let Some(row) = self.row(kind) {
             row[(task as usize).min(self.tasks)].add(bytes, messages);
         }
     }
 
-    /// Counts a message that was fetched from `task`, which the other side sent.
+    /// Counts a message that this process fetched from `task` (MPI_Get).
     pub fn add_fetched(&self, task: u32, bytes: u64, messages: u64) {
         if let Some(row) = self.cells_of(layout::FETCHED) {
             row[(task as usize).min(self.tasks)].add(bytes, messages);

@@ -17,11 +17,11 @@ use libc::{c_int, c_void};
 use rw::matrix::Kind;
 use rw::matrix::collectives::{Call, Operation};
 
-/// Where a recorded call goes.
+/// What happens with the messages of a recorded call.
 pub enum Out<'p> {
-    /// Counted now; true for a nonblocking call.
+    /// They are counted now. The value is true for a nonblocking call.
     Now(bool),
-    /// Planned: counted at every start of a persistent request.
+    /// They are planned, and counted at every start of a persistent request.
     Later(&'p mut PersistentSends),
 }
 
@@ -55,7 +55,7 @@ impl<'b, A: Abi> Varying<'b, A> {
         Varying { comm, operation, root: 0, block, element: 1, op: None }
     }
 
-    /// Expands it at once; `own` gives the bytes of the caller's own block. Returns the communicator to
+    /// Expands the call at once. `own` gives the bytes of the caller's own block. Returns the communicator to
     /// use.
     fn record(self, mut out: Out, own: impl FnOnce(&Communicator) -> u64) -> A::Comm {
         guarded(|| {
@@ -80,7 +80,8 @@ impl<'b, A: Abi> Varying<'b, A> {
     }
 }
 
-/// Bytes of `count` elements. Without elements MPI is not asked for the size of the datatype.
+/// Bytes of `count` elements. For a count of 0, MPI is not asked for the size of the datatype, because the
+/// handle may be invalid.
 pub fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
     if count > 0 { (count as u64).wrapping_mul(element::<A>(datatype)) } else { 0 }
 }

@@ -1,7 +1,8 @@
 //! A communicator that traffic was recorded on: which task stands behind each of its ranks.
 //!
-//! Ranks are translated when first addressed, because some MPIs take time quadratic in the group's
-//! size to translate all of them.
+//! In a group of more than [`TRANSLATE_ALL`] processes, a rank is translated when it is first addressed,
+//! because some MPI libraries take time quadratic in the size of the group to translate all ranks. In smaller
+//! groups all ranks are translated at once.
 
 use crate::comm::{task_group, world};
 use crate::mpi::abi::{Abi, Handle};
@@ -13,16 +14,16 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// The number that the next one gets.
+/// The number of the next communicator.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// In a table of tasks: this rank was not translated yet.
 pub const UNKNOWN: u32 = u32::MAX;
 /// In a table of tasks: this rank is no task of the job's own world.
 pub const OUTSIDE: u32 = u32::MAX - 1;
-/// Groups up to this size are translated without memory of their own.
+/// Up to this many ranks are translated on the stack, without an allocation.
 const FEW: usize = 16;
-/// Tasks that need no memory of their own.
+/// The tasks of up to this many ranks stand in the communicator itself, without an allocation.
 const INLINE: usize = 6;
 /// Groups up to this size are translated at once.
 const TRANSLATE_ALL: usize = 512;
@@ -70,15 +71,16 @@ pub struct Communicator {
     pub local_size: u32,
     /// True for an intercommunicator.
     pub inter: bool,
-    /// Task of each rank that can be addressed: the group, or the remote group.
+    /// Task of each rank that can be addressed. In an intercommunicator these are the ranks of the remote
+    /// group.
     tasks: Tasks,
     /// Ranks that neighbourhood collectives send to, asked for once.
     neighbours: OnceLock<Vec<c_int>>,
-    /// Rank r is task r: no table is needed to tell the tasks.
+    /// Rank r is task r, so that the spill file needs no table.
     identity: bool,
-    /// The same table in the spill memory, from the first collective call on.
+    /// The table of tasks in the spill memory, from the first collective call on.
     spilled: OnceLock<Option<Region>>,
-    /// Collective calls were counted on it.
+    /// Collective calls were counted on this communicator.
     collectives: AtomicBool,
 }
 
@@ -91,7 +93,7 @@ impl Drop for Communicator {
 }
 
 impl Communicator {
-    /// What MPI says of `comm`; `None` if it is no valid communicator.
+    /// Describes `comm` with what MPI reports about it. `None` if `comm` is not a valid communicator.
     pub fn of<A: Abi>(comm: A::Comm) -> Option<Communicator> {
         let effective = world::effective::<A>(comm);
         let mpi = pmpi::<A>();
@@ -143,17 +145,17 @@ impl Communicator {
         self.effective
     }
 
-    /// Whether collective calls were counted on it that are expanded later.
+    /// Whether collective calls were counted on this communicator that are expanded later.
     pub fn has_collectives(&self) -> bool {
         self.collectives.load(Ordering::Acquire)
     }
 
-    /// Whether neighbourhood collectives were recorded on it.
+    /// Whether neighbourhood collectives were recorded on this communicator.
     pub fn has_neighbours(&self) -> bool {
         self.neighbours.get().is_some()
     }
 
-    /// Task of each rank that can be addressed, or [`UNKNOWN`] and above.
+    /// Task of each rank that can be addressed, or [`OUTSIDE`] or [`UNKNOWN`].
     pub fn tasks(&self) -> &[AtomicU32] {
         &self.tasks
     }
@@ -177,7 +179,7 @@ impl Communicator {
         }
     }
 
-    /// The same without a call to MPI: [`OUTSIDE`] if it is not known yet.
+    /// Task behind an addressable rank, without a call to MPI: [`OUTSIDE`] if the task is not known yet.
     pub fn known_task(&self, rank: u32) -> u32 {
         match self.tasks.get(rank as usize).map(|slot| slot.load(Ordering::Relaxed)) {
             Some(task) if task != UNKNOWN => task,
@@ -189,7 +191,7 @@ impl Communicator {
     fn translate<A: Abi>(&self, ranks: &[c_int]) {
         let comm = A::Comm::from_bits(self.effective);
         let mut group = A::Group::from_bits(0);
-        // Small groups need no memory.
+        // The answers for a few ranks are on the stack.
         let (mut few, mut many) = ([A::UNDEFINED; FEW], Vec::new());
         let answers = if ranks.len() <= FEW {
             &mut few[..ranks.len()]

@@ -1,8 +1,8 @@
 //! Communicators in use, by their handles.
 //!
-//! An entry is made when something is first recorded on a communicator. It is removed when the
-//! communicator is freed. An attribute with a delete callback tells, in every language and whichever
-//! call frees it.
+//! An entry is made when something is first recorded on a communicator. It is removed when the communicator is
+//! freed. The library learns this from the delete callback of an attribute, which MPI calls for every language
+//! and for every function that frees a communicator.
 //!
 //! The table owns the entries. Each thread keeps the address of the node of the table that it used last. The
 //! key of the node changes before the entry is dropped ([`forget_handle`]).
@@ -32,7 +32,8 @@ static KEYVAL: AtomicI32 = AtomicI32::new(-1);
 /// Counts that move from communicators into the rows of the matrix.
 pub static MOVES: Moves = Moves::new();
 
-/// Makes the keyval whose delete callback tells that a communicator is gone.
+/// Begins to record on communicators. Makes the keyval whose delete callback MPI calls when a communicator is
+/// freed.
 pub fn start<A: Abi>() {
     let keyval = attribute::keyval::<A::Comm>(deleted::<A>, |copy, delete, keyval| {
         // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
@@ -57,10 +58,11 @@ unsafe extern "C" fn deleted<A: Abi>(
     0
 }
 
-/// Drops the entry of a handle, after folding in what was recorded on it; if a number is given, only the
-/// entry with this number. No lock is held while MPI is called.
+/// Drops the entry of a handle. Collective calls that were counted on the communicator are expanded before. If
+/// a number is given, only the entry with this number is dropped. No lock is held while MPI is called.
 fn forget_handle<A: Abi>(bits: u64, number: Option<u64>) {
-    // The entry is gone already in the delete callback of a communicator that the program frees.
+    // If the program frees the communicator by a wrapped call, the entry is dropped before the delete callback
+    // runs.
     let Some(node) = COMMUNICATORS.find(bits) else { return };
     if !node.value.has_collectives() {
         drop(COMMUNICATORS.leave(bits, number));
@@ -75,11 +77,12 @@ fn forget_handle<A: Abi>(bits: u64, number: Option<u64>) {
 
 /// A communicator that is being freed, from before the call until it has returned.
 ///
-/// The program's attribute callbacks run in the thread that frees it and may still use it, but nothing is kept
-/// about it any more. Another thread that uses the same bits means another communicator: MPI may give the
-/// handle to it before the call that frees the first has returned.
+/// The program's attribute callbacks run in the thread that frees the communicator, and may still use it.
+/// Nothing is recorded on it any more. If another thread uses the same handle, it means another communicator:
+/// MPI may reuse the handle before the call that frees the first communicator has returned.
 ///
-/// A callback may free another communicator: the value is what the thread was freeing before.
+/// A callback may free another communicator. `before` is the handle of the communicator that the thread was
+/// freeing until then.
 #[derive(Debug)]
 pub struct Leaving {
     bits: u64,
@@ -87,8 +90,8 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// Folds in what was recorded on `comm` and keeps it from being recorded on again in this thread, which
-    /// must drop the value.
+    /// Expands the calls that were counted on `comm` and drops its entry. Until the returned value is dropped,
+    /// nothing is recorded on `comm` in this thread. The same thread has to drop the value.
     pub fn start<A: Abi>(comm: A::Comm) -> Self {
         let (bits, leaving) = (comm.bits(), &thread::current().leaving);
         let before = leaving.load(Ordering::Relaxed);
@@ -116,7 +119,7 @@ impl Drop for Leaving {
     fn drop(&mut self) {
         let leaving = &thread::current().leaving;
         if leaving.load(Ordering::Relaxed) != self.bits {
-            return; // the world
+            return; // Nothing was stored for the world.
         }
         leaving.store(self.before, Ordering::Relaxed);
         if self.before != 0 {
@@ -128,11 +131,11 @@ impl Drop for Leaving {
     }
 }
 
-/// Communicators whose callbacks are freeing others right now, each as the address of the state of the thread
-/// and the bits of the handle.
+/// Communicators that are being freed while one of their callbacks frees another communicator. Each is given by
+/// the address of the state of its thread and the bits of its handle.
 static OUTER: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
 
-/// The calling thread and a handle, as in [`OUTER`].
+/// The entry of [`OUTER`] for the calling thread and this handle.
 fn here(bits: u64) -> (usize, u64) {
     (std::ptr::from_ref(thread::current()) as usize, bits)
 }
@@ -148,7 +151,8 @@ pub fn for_each(mut visit: impl FnMut(&Communicator)) {
     }
 }
 
-/// The same at any time: none of them is freed meanwhile. `visit` must not call MPI.
+/// Visits every communicator in use, at any time: no entry is dropped meanwhile, because the table is locked.
+/// `visit` must not call MPI.
 pub fn look_at_each(mut visit: impl FnMut(&Communicator)) {
     COMMUNICATORS.for_each(|slot| {
         if let Some(entry) = slot.shared() {
@@ -191,8 +195,8 @@ fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, NonNull<Communicator
     Some((thread, NonNull::new(node.value.entry.load(Ordering::Relaxed))?))
 }
 
-/// Makes the communicator of this handle the thread's current one, if it is in use. `None` also where the
-/// thread has none so far: it may not be recording.
+/// Makes the communicator of this handle the thread's current one, if it is in use. `None` also if the thread
+/// has no current communicator, because recording may be paused in this thread.
 #[inline(always)]
 pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
     // SAFETY: nodes are never given back.
@@ -205,7 +209,7 @@ pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
     Some(found)
 }
 
-/// The same where that gives `None`.
+/// Makes `comm` the thread's current communicator if [`known`] gave `None`.
 #[cold]
 #[inline(never)]
 fn change<A: Abi>(thread: &Thread, comm: A::Comm) -> Option<&'static Node<Slot>> {
@@ -218,7 +222,7 @@ fn change<A: Abi>(thread: &Thread, comm: A::Comm) -> Option<&'static Node<Slot>>
     Some(node)
 }
 
-/// Makes the entry of a communicator; `None` if it is no valid one, or is being freed.
+/// Makes the entry of a communicator. `None` if `comm` is not a valid communicator or is being freed.
 #[cold]
 #[inline(never)]
 fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
@@ -232,8 +236,8 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
     }
     let made = Communicator::of::<A>(comm)?;
     let (number, effective, is_world) = (made.number, made.effective(), made.is_world());
-    // The world lives until the end; everything else tells when it goes. MPI is not called with the
-    // table locked: it may call back.
+    // The world lives until the end of the job. For every other communicator, MPI reports when it is freed. The
+    // table is not locked while MPI is called, because MPI may call back.
     let tell = || {
         let (effective, keyval) = (A::Comm::from_bits(effective), KEYVAL.load(Ordering::Acquire));
         // SAFETY: keyval and communicator are valid; the value is a number, never dereferenced.
@@ -242,13 +246,13 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
     };
     let node = COMMUNICATORS.enter(bits, made, tell);
     if node.is_none() {
-        // Nothing would tell when it is freed.
+        // Without the attribute, the library would not learn when the communicator is freed.
         forget_handle::<A>(bits, Some(number));
     }
     node
 }
 
-/// The end of recording: all entries are dropped (their attributes outlive them).
+/// The end of recording: all entries are dropped. Their attributes stay on the communicators.
 pub fn stop() {
     RECORDING.store(false, Ordering::Release);
     COMMUNICATORS.clear(|slot| drop(slot.empty()));

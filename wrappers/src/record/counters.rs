@@ -1,8 +1,8 @@
 //! Counters: what this process sent to every task, kept by each thread for itself.
 //!
-//! A thread that records gets a [`Block`] of its own, so that counting is a plain load, add and
-//! store even under MPI_THREAD_MULTIPLE. When a thread ends its block keeps its sums and is handed
-//! to the next new thread; sums over all blocks are the process's row of the matrix.
+//! A thread that records gets a [`Block`] of its own, so that counting is a plain load, add and store even with
+//! MPI_THREAD_MULTIPLE. When a thread ends, its block keeps its sums and is given to the next new thread. The
+//! sums over all blocks are the row of the process in the matrix.
 
 use crate::record::block::Block;
 use crate::record::pool::{Owned, Pool};
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The blocks of all threads, also of those that have ended.
 static BLOCKS: Pool<Block> = Pool::new();
 static TASKS: AtomicUsize = AtomicUsize::new(0);
-/// Runs when a call is to be recorded and no job has started: the upper layer may start the job then.
+/// Called when a call is to be recorded and no job has started. The registered function may start the job.
 pub static LATE_START: Hook<fn()> = Hook::new();
 
-/// Sets the number of tasks of the job; before it nothing can be counted.
+/// Sets the number of tasks of the job. Before this call nothing is counted. With 0, new threads count nothing.
 pub fn set_tasks(tasks: usize) {
-    // Made here and not in a first call: the C library takes locks of its own for that.
+    // The key is made here and not in the first recorded call, because the C library takes locks to make a key.
     key_of_ends();
     TASKS.store(tasks, Ordering::Release);
 }
@@ -52,7 +52,7 @@ pub fn mine() -> Option<&'static Block> {
     }
     let owned = BLOCKS.take(|| Block::new(tasks))?;
     if !released_at_thread_end(owned) {
-        // The block could not be handed back when this thread ends, so this thread is not recorded.
+        // The block could not be given back when this thread ends, so nothing is recorded in this thread.
         owned.give_back();
         return None;
     }
@@ -71,11 +71,11 @@ pub fn mine_for_sums() -> Option<&'static Block> {
     if held.is_null() { mine() } else { Some(unsafe { &*held }) }
 }
 
-/// Hands the block of a thread back that has ended.
+/// Gives back the block of a thread that has ended.
 unsafe extern "C" fn ended(owned: *mut libc::c_void) {
     // SAFETY: the value set below: a block that is never dropped.
     let owned: &Owned<Block> = unsafe { &*owned.cast() };
-    // Destructors of other keys may still send: they take a block anew.
+    // Destructors of other keys may still send. The thread then takes a block again.
     let thread = thread::current();
     thread.forget_communicator();
     thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -83,7 +83,7 @@ unsafe extern "C" fn ended(owned: *mut libc::c_void) {
     owned.give_back();
 }
 
-/// The key whose destructor does this; `None` if the program has taken all keys.
+/// The key whose destructor gives back the block of a thread; `None` if the program has taken all keys.
 fn key_of_ends() -> Option<libc::pthread_key_t> {
     static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
     *KEY.get_or_init(|| {
@@ -94,19 +94,20 @@ fn key_of_ends() -> Option<libc::pthread_key_t> {
     })
 }
 
-/// Has the block handed back when this thread ends; `false` if that cannot be.
+/// Makes the C library call [`ended`] when this thread ends. `false` if this is not possible.
 fn released_at_thread_end(owned: &'static Owned<Block>) -> bool {
     let value: *const libc::c_void = std::ptr::from_ref(owned).cast();
     // SAFETY: the key exists; the value is only read by the destructor.
     if key_of_ends().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) == 0 }) {
         return true;
     }
-    // The program has taken all keys. The storage of the first thread stays until the process ends.
+    // The program has taken all keys. The first thread needs no destructor, because its block is in use until
+    // the process ends.
     unsafe extern "C" fn ended_without_key(owned: *mut libc::c_void) {
         // SAFETY: the value is that of the destructor of the key.
         unsafe { ended(owned) };
-        // Destructors of the program's keys come later. What they send is not recorded, because nothing
-        // would tell when this thread is gone.
+        // Destructors of the program's keys run later. What they send is not recorded, because the block that
+        // they would take could not be given back.
         let inside = &thread::current().inside;
         inside.store(inside.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
@@ -129,13 +130,13 @@ pub fn presence() -> (u32, u64) {
     })
 }
 
-/// This process's row of the matrix: `(task, traffic)` with traffic, ascending; peers outside the
-/// world are left out.
+/// This process's row of the matrix: `(task, traffic)` for each task with traffic, in ascending order of tasks.
+/// Peers outside the world are left out.
 pub fn row(kind: Kind) -> Vec<(u32, Traffic)> {
     sums(kind as usize)
 }
 
-/// What this process fetched from each task, in the same form.
+/// What this process fetched from each task, in the form of [`row`].
 pub fn fetched() -> Vec<(u32, Traffic)> {
     sums(layout::FETCHED)
 }

@@ -1,13 +1,13 @@
 //! Sizes of datatypes, by their handles.
 //!
-//! Predefined types never go away. A derived type gets an attribute whose delete callback removes it, because
-//! its handle may be reused for a type of another size.
+//! Predefined datatypes are never freed. A derived datatype gets an attribute whose delete callback removes its
+//! size from the table, because its handle may be reused for a datatype of another size.
 //!
-//! The attribute costs more than MPI takes to tell a size several times. A size is therefore kept only after
-//! [`BEFORE_KEPT`] uses: programs that make a type for one message do not pay for the attribute.
+//! To set the attribute takes longer than to ask MPI for the size several times. A size is therefore kept only
+//! after [`BEFORE_KEPT`] uses: programs that make a datatype for one message do not pay for the attribute.
 //!
-//! Limits: the uses of some hundred datatypes are counted. The sizes of more that are used by turns are asked for
-//! each time.
+//! Limits: the uses of some hundred datatypes are counted. If a program uses more datatypes by turns, MPI is
+//! asked for their sizes each time.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
@@ -22,19 +22,20 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 pub static SIZES: Registry<Size> = Registry::new();
 /// Uses of a datatype in which its size is asked for, before it is kept.
 const BEFORE_KEPT: u64 = 4;
-/// Handles of datatypes that were used, in the upper 56 bits, and how often. Each has two places, by a hash.
-/// Threads may lose each other's counts: the numbers only tell when it is worth to keep a size.
+/// Each word has the handle of a datatype that was used (upper 56 bits) and how often (lower 8 bits). A hash
+/// gives two possible words for each handle. Threads may lose each other's counts: the numbers only decide when
+/// a size is worth keeping.
 static USES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
-/// The part of a word in [`USES`] that is a number.
+/// The bits of a word in [`USES`] that count the uses.
 const NUMBER: u64 = 0xff;
 
-/// The places of a handle, and the word for no use.
+/// The two words of a handle in [`USES`], and the value of a word for this handle without a use.
 fn uses(bits: u64) -> ([&'static AtomicU64; 2], u64) {
     let first = (bits.wrapping_mul(SCATTER) >> 54) as usize;
     ([&USES[first], &USES[first ^ 1]], bits << 8)
 }
 
-/// Whether a datatype was used so often that its size is worth to be kept; counts this use if not.
+/// Whether a datatype was used so often that its size is worth keeping. If not, this use is counted.
 fn is_worth_keeping(bits: u64) -> bool {
     let (places, none) = uses(bits);
     let words = places.map(|place| place.load(Ordering::Relaxed));
@@ -44,14 +45,14 @@ fn is_worth_keeping(bits: u64) -> bool {
         }
         places[i].store(words[i] + 1, Ordering::Relaxed);
     } else {
-        // The one of fewer uses goes.
+        // The datatype with fewer uses is forgotten.
         let i = usize::from(words[1] & NUMBER < words[0] & NUMBER);
         places[i].store(none + 1, Ordering::Relaxed);
     }
     false
 }
 
-/// The next datatype of this handle is another one.
+/// Sets the number of uses of a handle to 0, because the next datatype with this handle is another one.
 fn forget_uses(bits: u64) {
     let (places, none) = uses(bits);
     for place in places.into_iter().filter(|p| p.load(Ordering::Relaxed) & !NUMBER == none) {
@@ -59,11 +60,11 @@ fn forget_uses(bits: u64) {
     }
 }
 
-/// No keyval could be made: what no MPI has as one.
+/// The value of [`KEYVAL`] if no keyval could be made. No MPI library has a keyval of this value.
 const NO_KEYVAL: c_int = -1;
 static KEYVAL: AtomicI32 = AtomicI32::new(NO_KEYVAL);
 
-/// Makes the keyval whose delete callback tells that a datatype is gone.
+/// Makes the keyval whose delete callback MPI calls when a datatype is freed.
 pub fn start<A: Abi>() {
     let keyval = attribute::keyval::<A::Datatype>(deleted::<A>, |copy, delete, keyval| {
         // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
@@ -87,7 +88,7 @@ unsafe extern "C" fn deleted<A: Abi>(
     0
 }
 
-/// The datatype of this handle is gone.
+/// Forgets the datatype of this handle, because it is being freed.
 fn forget(bits: u64) {
     let gone = |size: &Size| {
         size.bytes.store(0, Ordering::Relaxed);
@@ -99,7 +100,7 @@ fn forget(bits: u64) {
     forget_uses(bits);
 }
 
-/// All datatypes are asked for anew: recording stops or the world changes.
+/// Forgets all sizes, so that MPI is asked for them again.
 pub fn forget_all() {
     SIZES.clear(|_| ());
 }
@@ -110,8 +111,8 @@ pub fn size<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
     known(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(datatype))
 }
 
-/// The same for a collective call, and whether the call may be known by the handle until the datatype is
-/// freed.
+/// Size of `datatype` in bytes for a collective call, and whether the call may be identified by the handle
+/// until the datatype is freed.
 #[inline(always)]
 pub fn size_in_collective<A: Abi>(thread: &Thread, datatype: A::Datatype) -> (u64, bool) {
     let size = size::<A>(thread, datatype);
@@ -124,7 +125,7 @@ pub fn size_in_collective<A: Abi>(thread: &Thread, datatype: A::Datatype) -> (u6
     (size, true)
 }
 
-/// Size of the datatype of this handle, if it was used before.
+/// Size of the datatype of this handle, if the size is kept.
 #[inline(always)]
 pub fn known(thread: &Thread, bits: u64) -> Option<u64> {
     // SAFETY: nodes are never given back.
@@ -178,18 +179,18 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
     };
     let keyval = KEYVAL.load(Ordering::Acquire);
     if combiner != A::COMBINER_NAMED && keyval == NO_KEYVAL {
-        // MPI would end the program for an attribute without a keyval.
+        // MPI would raise an error for an attribute without a valid keyval, which can end the program.
         return size;
     }
     let node = match SIZES.insert(bits, fill) {
-        // Another thread was faster. That one sets the attribute.
+        // Another thread added the datatype first, and sets the attribute.
         Err(node) => node,
         Ok(node) if combiner == A::COMBINER_NAMED => node,
         Ok(node) => {
             // SAFETY: a valid derived type and keyval; the value is never read. MPI is called with no lock
             // held: it may call back.
             if unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) } != 0 {
-                // Nothing would tell when it is freed.
+                // Without the attribute, the library would not learn when the datatype is freed.
                 forget(bits);
                 return size;
             }
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_often_is_kept_and_what_is_used_once_is_not() {
+    fn a_size_is_kept_after_several_uses_and_not_after_one() {
         let handles = |k: u64| 0x7f00_1234_0000 + 352 * k;
         let mut kept = 0;
         for _ in 0..=BEFORE_KEPT {

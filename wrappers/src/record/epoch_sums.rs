@@ -22,7 +22,7 @@ pub struct Moves {
     ended: AtomicU64,
 }
 
-/// A move under way, until it is dropped.
+/// A move of counts that has begun. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Move<'a>(&'a Moves);
 
@@ -31,14 +31,14 @@ impl Moves {
         Moves { begun: AtomicU64::new(0), ended: AtomicU64::new(0) }
     } }
 
-    /// Counts move from here on.
+    /// Announces that the caller moves counts until it drops the returned value.
     pub fn begin(&self) -> Move<'_> {
         self.begun.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         Move(self)
     }
 
-    /// The result of `look` from a time in which no counts were moved, or its last result after [`TRIES`].
+    /// A result of `look` during which no counts were moved; after [`TRIES`] attempts, its last result.
     pub fn between<T>(&self, mut look: impl FnMut() -> T) -> T {
         for _ in 0..TRIES {
             let before = self.ended.load(Ordering::SeqCst);

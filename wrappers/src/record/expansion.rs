@@ -44,9 +44,10 @@ fn call_of(communicator: &Communicator, key: &CollectiveKey) -> Option<Call> {
     })
 }
 
-/// Expands what `block` counted on `communicator` and forgets it.
+/// Expands the collective calls that `block` counted on `communicator`, and removes them from the block.
 pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
-    // Another thread's cells are its own to write: what it counted is added to the caller's.
+    // Only the owning thread may write the cells of a block. The messages of other threads' calls are therefore
+    // added to the caller's block.
     let Some(adder) = counters::mine_for_sums() else { return };
     let counted = block.collectives.lock().of(communicator.number);
     if counted.is_empty() {
@@ -106,7 +107,7 @@ pub fn sends<A: Abi>(
     }
 }
 
-/// Whether a reduction operation is commutative; true if MPI does not tell.
+/// Whether a reduction operation is commutative; true if MPI does not answer.
 pub fn commutes<A: Abi>(op: A::Op) -> bool {
     let mut flag = 1;
     // A null operation is an error, which the program's own call reports on its communicator. A question

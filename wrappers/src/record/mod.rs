@@ -1,9 +1,9 @@
-//! Recorders: what is counted at each class of call. `calls.tbl` names them; the generated wrappers
-//! call them with the program's own arguments before the call is passed on.
+//! Recorders: what is counted at each class of call. `calls.tbl` names a recorder for each MPI function. The
+//! generated wrappers call the recorders with the program's own arguments, before the call is passed on.
 //!
-//! A recorder returns the communicator to use in the call (a replaced world differs from what the
-//! program passed). Hot path of a send: compare the communicator with the one used last, look its
-//! task up, add to two counters.
+//! A recorder returns the communicator to use in the call, which differs from the program's argument if the
+//! world is replaced. The hot path of a send compares the communicator with the one that the thread used last,
+//! looks up the task of the rank, and adds to two counters.
 
 pub mod block;
 pub mod cell;
@@ -84,8 +84,8 @@ unsafe fn known_message<A: Abi>(
     Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
 }
 
-/// Counts the same message where [`send`] does not: the first on a communicator or to a rank, or one of a
-/// datatype whose size is not kept.
+/// Counts a message that [`send`] cannot count: the first message on a communicator or to a rank, or a message
+/// with a datatype whose size is not kept. Returns the communicator to use.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
@@ -107,7 +107,8 @@ pub unsafe fn send_slow<A: Abi>(
     })
 }
 
-/// Gives the task and the bytes of a message to `take`, unless `dest` is no rank of the communicator.
+/// Calls `take` with the task and the bytes of a message, unless `dest` is no rank of the communicator. Returns
+/// the communicator to use.
 fn message<A: Abi>(
     comm: A::Comm,
     dest: c_int,

@@ -8,7 +8,7 @@ use crate::record::counters;
 use crate::record::{Counts, Types};
 use crate::sys::panic_barrier::guarded;
 
-/// Counts `bytes(k)` to the k-th neighbour; MPI_PROC_NULL neighbours get nothing.
+/// Counts one message of `bytes(k)` bytes to the k-th neighbour. MPI_PROC_NULL neighbours get nothing.
 fn each<A: Abi>(out: Out, comm: A::Comm, bytes: impl Fn(u32) -> u64) -> A::Comm {
     guarded(|| {
         communicators::with::<A, ()>(comm, |_, communicator| {
@@ -36,7 +36,7 @@ pub unsafe fn neighbor_allgather<A: Abi>(
     each::<A>(out, comm, |_| bytes)
 }
 
-// Both send a block of the same size to every neighbour.
+// MPI_Neighbor_allgather and MPI_Neighbor_alltoall both send a block of the same size to every neighbour.
 pub use self::neighbor_allgather as neighbor_alltoall;
 
 pub unsafe fn neighbor_alltoallv<A: Abi, C: Counts>(

@@ -1,8 +1,8 @@
 //! One-sided calls: bytes move from the origin to the target (put, accumulate) or back (get).
 //!
-//! A get moves bytes from the target to the caller: it belongs in the target's row of the matrix,
-//! which this process does not own. Such traffic is kept apart as fetched traffic. It is moved to the row of
-//! the target when the rows are gathered.
+//! A get moves bytes from the target to the caller. These bytes belong in the target's row of the matrix, which
+//! this process does not own. They are counted apart, as fetched traffic. Rank 0 adds them to the row of the
+//! target when it gathers the rows.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
@@ -47,7 +47,7 @@ unsafe extern "C" fn deleted<A: Abi>(
     0
 }
 
-/// The window of this handle, if it was used before.
+/// The entry of the window with this handle, if the window was used before.
 #[inline(always)]
 fn known(thread: &Thread, bits: u64) -> Option<&'static Place> {
     WINDOWS.known(&thread.win, bits)
@@ -67,7 +67,7 @@ fn add<A: Abi>(win: A::Win) -> Option<&'static Place> {
     })
 }
 
-/// So many elements of a datatype.
+/// A count and a datatype.
 type Elements<A> = (i64, <A as Abi>::Datatype);
 
 /// A one-sided call: what goes to the target, and what comes back from it.
@@ -79,8 +79,8 @@ pub struct Transfer<A: Abi> {
 }
 
 impl<A: Abi> Transfer<A> {
-    /// Counts the call if this thread knows the window and the datatypes and has the counters; `None`, with
-    /// nothing counted, otherwise.
+    /// Counts the call if this thread knows the window and the datatypes and has the counters. Otherwise
+    /// returns `None` and counts nothing.
     #[inline(always)]
     pub fn again(&self) -> Option<()> {
         let thread = thread::current();
@@ -107,7 +107,7 @@ impl<A: Abi> Transfer<A> {
         Some(())
     }
 
-    /// Counts a call that is not at hand.
+    /// Counts a call that [`again`](Self::again) could not count.
     pub fn first(&self) {
         guarded(|| {
             let block = counters::mine()?;
@@ -138,7 +138,7 @@ impl<A: Abi> Transfer<A> {
     }
 }
 
-/// Bytes of elements. Without elements MPI is not asked for the size of the datatype.
+/// Bytes of these elements. For a count of 0, MPI is not asked for the size of the datatype.
 fn bytes<A: Abi>((count, datatype): Elements<A>) -> u64 {
     if count == 0 {
         return 0;

@@ -1,23 +1,23 @@
-//! A pause of the calling thread's recording: during calls in which the MPI library itself may call MPI
-//! functions by the program's names.
+//! Pauses the recording of the calling thread during calls in which the MPI library itself may call MPI
+//! functions by the names that the program uses.
 
 use crate::record::thread;
 use std::sync::atomic::Ordering;
 
-/// Nothing is recorded in this thread until [`end`]. May be nested.
+/// Begins a pause: nothing is recorded in this thread until [`end`]. Pauses may be nested.
 pub fn begin() {
     let thread = thread::current();
     let depth = thread.inside.load(Ordering::Relaxed);
     thread.inside.store(depth + 1, Ordering::Relaxed);
     if depth == 0 {
-        // What the fast paths look at goes, so that they need not ask for the depth.
+        // The fast paths read these fields. Without them they record nothing, and need not read the depth.
         thread.forget_communicator();
         thread.held.store(thread.block.load(Ordering::Relaxed), Ordering::Relaxed);
         thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
-/// The end of the innermost pause; true if recording goes on.
+/// Ends the innermost pause. Returns true if the thread records again.
 pub fn end() -> bool {
     let thread = thread::current();
     let depth = thread.inside.load(Ordering::Relaxed).saturating_sub(1);
@@ -37,7 +37,7 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     #[test]
-    fn nothing_is_counted_meanwhile() {
+    fn nothing_is_counted_during_a_pause() {
         let thread = thread::current();
         let mark = AtomicU32::new(0);
         let block: *mut Block = mark.as_ptr().cast();

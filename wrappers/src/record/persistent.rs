@@ -1,7 +1,7 @@
-//! Persistent requests: what each start of them sends.
+//! Persistent requests: the messages that each start of a request sends.
 //!
-//! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. The
-//! receivers and the bytes are worked out once, when the request is made, and counted at each start.
+//! The call that makes a persistent request sends nothing. Every MPI_Start of the request sends. The receivers
+//! and the bytes are found once, when the request is made. They are counted at each start.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::record::registry::Registry;
@@ -20,10 +20,10 @@ pub struct PlannedSend {
     pub messages: u64,
 }
 
-/// What one start of a request sends; for partitioned sends, one partition.
+/// The messages of one start of a request; for a partitioned send, those of one partition.
 #[derive(Debug, Clone, Default)]
 pub struct PersistentSends {
-    /// The first part, which needs no memory of its own. Most requests have no other one.
+    /// The first part, which needs no allocation. Most requests have no other part.
     first: Option<PlannedSend>,
     others: Vec<PlannedSend>,
     /// True for a partitioned send: counted by MPI_Pready, not by MPI_Start.
@@ -31,7 +31,7 @@ pub struct PersistentSends {
 }
 
 impl PersistentSends {
-    /// What one partition of a partitioned send sends.
+    /// A plan for a partitioned send, still empty.
     pub fn of_partitions() -> PersistentSends {
         PersistentSends { partitioned: true, ..PersistentSends::default() }
     }
@@ -44,15 +44,15 @@ impl PersistentSends {
         }
     }
 
-    /// Whether it is one message from rank to rank at each start.
+    /// Whether each start sends one point-to-point message.
     fn is_one_message(&self) -> bool {
         let one = |send: PlannedSend| send.kind == Kind::PointToPoint && send.messages == 1;
         self.others.is_empty() && !self.partitioned && self.first.is_some_and(one)
     }
 }
 
-/// A request with a plan: one message of so many bytes to a task, or a plan of its own. The task is the place
-/// of a counter: tasks outside the world have the last one.
+/// A request with its plan. If `plan` is null, a start sends one message of `bytes` bytes to `task`. Otherwise
+/// `plan` has all parts. `task` is the index of a counter: all tasks outside the world share the last counter.
 #[derive(Debug, Default)]
 struct Planned {
     task: AtomicU32,
@@ -61,7 +61,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// Takes the plan of its own out.
+    /// Takes the plan with all parts out, if there is one.
     fn empty(&self) -> Option<Box<PersistentSends>> {
         let plan = self.plan.swap(std::ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: made by `Box::into_raw` in `keep` and taken once.
@@ -71,8 +71,9 @@ impl Planned {
 
 static PLANS: Registry<Planned, true> = Registry::new();
 
-/// The key of a request in the table: its number, or its address in steps of about its size. The rest of the
-/// address is above. The numbers of MPICH have 1024 requests in each 4096: bits that are zero then are above too.
+/// The key of a request in the table. Requests that are made one after the other should get keys without large
+/// gaps. For pointers, the lowest bits, which are equal in all requests, become the highest. MPICH numbers 1024
+/// requests in each 4096: two bits are always zero there, and become high bits.
 #[inline(always)]
 fn key<A: Abi>(request: A::Request) -> u64 {
     let bits = request.bits();
@@ -107,7 +108,7 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
     // SAFETY: the call succeeded, so the request is set.
     let bits = key::<A>(unsafe { *request });
     guarded(|| {
-        // A request of this handle was freed unseen, if there still is one.
+        // If the table still has a request with this handle, the library did not see that it was freed.
         if PLANS.find(bits).is_some() {
             drop(PLANS.remove(bits, |planned| Some(planned.empty())));
         }
@@ -150,7 +151,7 @@ fn count(request: u64, times: u64, partitioned: bool) {
     }
 }
 
-/// The same for a plan of its own, and in a thread that has no counters yet.
+/// Counts a start of a request with several parts, or in a thread that has no counters yet.
 #[inline(never)]
 fn count_slow(planned: &Planned, times: u64, partitioned: bool) {
     let plan = planned.plan.load(Ordering::Relaxed).cast_const();
@@ -189,7 +190,8 @@ mod tests {
     use crate::mpi::abi::{IntHandle, Mpich, OpenMpi, PointerHandle};
     use std::collections::HashSet;
 
-    /// Steps to find so many requests, and lines of the cache that their chains begin in.
+    /// The number of steps to find this many requests, and the number of cache lines in which their chains
+    /// begin.
     fn steps(requests: u64, mask: usize, key: impl Fn(u64) -> u64) -> (u32, usize) {
         let mut lengths = vec![0u32; mask + 1];
         let keys: HashSet<u64> = (0..requests).map(key).collect();
@@ -201,9 +203,9 @@ mod tests {
         (lengths.iter().map(|n| n * (n + 1) / 2).sum(), lines)
     }
 
-    /// Requests that are made in a row have chains in a row: with a million of them, each chain that is in a line of
-    /// the cache of its own costs three accesses to memory in the life of a request. Open MPI's are 896 bytes
-    /// apart. Other distances make no long chains.
+    /// Requests that are made one after the other have neighbouring chains. With a million requests, each chain
+    /// in a cache line of its own costs three accesses to memory in the life of a request. The requests of Open
+    /// MPI are 896 bytes apart. Other distances make no long chains.
     #[test]
     fn requests_made_in_a_row_have_chains_in_a_row() {
         for distance in [896u64, 256, 512, 640, 1024, 1600, 4096, 1 << 16] {
@@ -212,7 +214,7 @@ mod tests {
             assert!(steps < 30_000, "{distance}: {steps} steps to find 10000");
             assert!(distance > 896 || lines < 1200, "{distance}: {lines} lines");
         }
-        // None of a hundred thousand meets one that is far away.
+        // None of a hundred thousand requests shares a chain with a request whose number is far away.
         let address = |k| PointerHandle((0x5578_9dec_d500_u64 + k * 896) as usize);
         let (found, _) = steps(100_000, (1 << 18) - 1, |k| key::<OpenMpi>(address(k)));
         assert!(found < 113_000, "{found}");

@@ -1,27 +1,28 @@
-//! What threads own one after another: each takes one that is free, or a new one, and gives it back at its end.
+//! A pool of objects that threads own one after the other. A thread takes an object that is free, or a new one,
+//! and gives it back when the thread ends.
 //!
-//! No lock is needed, and a process may be forked at any moment: what was made is never removed.
+//! No lock is needed, and a process may be forked at any moment, because an object is never removed.
 
 use crate::sys::sync::{self, AtomicBool, AtomicPtr};
 use std::sync::atomic::Ordering;
 
-/// Something, and whether a thread has it; never dropped.
+/// An object, and whether a thread owns it at present. It is never dropped.
 #[derive(Debug)]
 pub struct Owned<T> {
     pub what: T,
     in_use: AtomicBool,
-    /// The one that was made before it.
+    /// The object that was made before this one.
     next: AtomicPtr<Owned<T>>,
 }
 
 impl<T> Owned<T> {
-    /// The next thread that takes it sees all that its owner did. To be called by the owner.
+    /// Gives the object back. To be called by the owner. The next owner sees everything that this owner wrote.
     pub fn give_back(&self) {
         self.in_use.store(false, Ordering::Release);
     }
 }
 
-/// All of them: the one that was made last.
+/// All objects, as a list. The field is the object that was made last.
 #[derive(Debug)]
 pub struct Pool<T: 'static>(AtomicPtr<Owned<T>>);
 
@@ -30,7 +31,7 @@ impl<T> Pool<T> {
         Pool(AtomicPtr::new(std::ptr::null_mut()))
     } }
 
-    /// Those that were made so far.
+    /// All objects that were made so far.
     pub fn all(&self) -> impl Iterator<Item = &'static Owned<T>> {
         // SAFETY: null, or one that is leaked.
         let of = |owned: *mut Owned<T>| unsafe { owned.cast_const().as_ref() };
@@ -39,7 +40,7 @@ impl<T> Pool<T> {
         })
     }
 
-    /// One that is free, or a new one; `None` if it cannot be made.
+    /// Takes an object that is free, or a new one. `None` if a new one cannot be made.
     pub fn take(&self, make: impl FnOnce() -> Option<T>) -> Option<&'static Owned<T>> {
         let free = self.all().find(|owned| !owned.in_use.swap(true, Ordering::AcqRel));
         if free.is_some() {

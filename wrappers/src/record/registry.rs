@@ -1,14 +1,15 @@
 //! A table of objects by the bits of their handles. Any thread reads it without a lock; adding and removing
 //! take a lock. Each costs the same whatever the number of objects.
 //!
-//! An object stands in a node. The memory of a node is never given back: the node of an object that is gone
-//! is used for the next one. A thread may therefore keep the address of the node that it used last. It finds
-//! by one comparison with the node's key whether the node still is what it looks for. When an object goes,
-//! its key changes, and no thread has to be told.
+//! Each object has a node. The memory of a node is never given back: when an object is removed, its node is
+//! used for a later object. A thread may therefore keep the address of the node that it used last. One
+//! comparison with the key of the node shows whether the node still belongs to the same object. When an object
+//! is removed, the key of its node changes, so that no thread has to be informed.
 //!
-//! A reader follows a chain of nodes while other threads change it, and may miss an object that is there. It
-//! never takes another object for it. What [`Registry::get`] misses is looked for again under the lock, by
-//! [`Registry::insert`]. [`Registry::find`] does that by itself, if chains were changed meanwhile.
+//! A reader follows a chain of nodes while other threads change it, and may miss an object that is in the
+//! table. It never takes another object for it. If [`Registry::get`] misses an object, [`Registry::insert`]
+//! looks for it again under the lock. [`Registry::find`] looks again under the lock itself, if chains were
+//! changed during its search.
 //!
 //! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a
 //! thread may be reading them; together they are smaller than the new one.
@@ -22,44 +23,47 @@ const GONE: u64 = u64::MAX;
 const FIRST: usize = if sync::MODEL { 1 } else { 9 };
 /// Nodes that are made at a time.
 const AT_ONCE: usize = if sync::MODEL { 2 } else { 32 };
-/// Spreads the bits of handles. Numbers in a row have places that are one or two apart, so that a line of the cache
-/// has the chains of five of them. Addresses in equal steps are spread as well as by any other such factor.
+/// Spreads the bits of handles. Consecutive numbers get places that are one or two apart, so that one cache
+/// line has the chains of five of them. Addresses in equal steps are spread as well as by any other factor of
+/// this kind.
 pub const MULTIPLIER: u64 = 0x1_9E37_79B9;
-/// The same for parts of handles: near numbers get places that have nothing to do with each other.
+/// A factor that gives neighbouring numbers places without any relation to each other.
 pub const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// An object, or the place of one. The fast path of a send reads nodes by the offsets of their fields.
+/// A node: an object, or free space for one. The fast path of a send reads nodes by the offsets of their
+/// fields.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Node<T> {
     pub(crate) key: AtomicU64,
     pub(crate) next: AtomicPtr<Node<T>>,
-    /// What is known of the object: atomics, since threads may read it at any time.
+    /// The data of the object. They are atomics, because any thread may read them at any time.
     pub value: T,
 }
 
 impl<T> Node<T> {
-    /// Whether this is the object of this handle.
+    /// Whether the node has the object with this handle.
     #[inline(always)]
     pub fn is(&self, bits: u64) -> bool {
         self.key.load(Ordering::Acquire) == bits
     }
 }
 
-/// The objects of one kind. Where `NEAR`, handles that are near to each other have chains that are near to each
-/// other: very many objects then cost fewer accesses to memory, if they are used in the order in which they
-/// were made. Such handles are to be numbers with few gaps.
+/// The objects of one kind. If `NEAR` is true, neighbouring handles have neighbouring chains: very many objects
+/// then cost fewer accesses to memory, if they are used in the order in which they were made. Such handles
+/// should be numbers with few gaps.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Registry<T: 'static, const NEAR: bool = false> {
-    /// The number of chains less one, then the first node of each; null before the first object.
+    /// An array: the number of chains minus one, and then the first node of each chain. Null before the first
+    /// object.
     pub(crate) chains: AtomicPtr<AtomicPtr<Node<T>>>,
-    /// How often chains were cut or made anew, twice; odd while that happens.
+    /// Twice the number of changes in which chains were cut or made again; odd during such a change.
     cuts: AtomicU64,
     changes: Mutex<Changes<T>>,
 }
 
-/// Nodes that are made together. They begin with a line of the cache.
+/// Nodes that are made together. They begin at a cache line.
 #[repr(C, align(64))]
 struct Chunk<T>([Node<T>; AT_ONCE]);
 
@@ -80,12 +84,14 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         }
     } }
 
-    /// The chain of a key among `mask + 1`. The fast path of a send has the same for tables that are not `NEAR`.
+    /// The index of the chain of a key, of `mask + 1` chains. The assembler of the fast path of a send computes
+    /// the same for tables that are not `NEAR`.
     #[inline(always)]
     pub(crate) fn chain(bits: u64, mask: usize) -> usize {
         let place = if NEAR {
-            // Handles in a row share no chain, however many there are: a collision costs an access to memory that
-            // nothing foresees. What is far away tells apart those in steps of a power of two.
+            // Consecutive handles share no chain, however many there are, because a collision costs an access
+            // to memory that the processor cannot predict. The upper bits keep handles apart that differ by
+            // multiples of a power of two.
             bits ^ (bits >> 11)
         } else {
             bits.wrapping_mul(MULTIPLIER) >> 32
@@ -113,7 +119,8 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         Box::leak(array).as_mut_ptr()
     }
 
-    /// The object of this handle, unless it is unknown or was just missed.
+    /// The object of this handle. `None` if the object is unknown, or if a change of the chains at the same
+    /// time made this search miss it.
     #[inline(always)]
     pub fn get(&self, bits: u64) -> Option<&'static Node<T>> {
         let (mask, chains) = self.array()?;
@@ -144,7 +151,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         self.get(bits)
     }
 
-    /// Changes chains so that a reader may miss what is in them. Under the lock.
+    /// Makes a change of chains during which a reader may miss objects. To be called under the lock.
     fn cut<R>(&self, change: impl FnOnce() -> R) -> R {
         let before = self.cuts.load(Ordering::Relaxed);
         self.cuts.store(before + 1, Ordering::Relaxed);
@@ -154,8 +161,8 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         result
     }
 
-    /// Adds an object, which `fill` describes. `Err` with the one that is there, if another thread was
-    /// faster.
+    /// Adds an object, whose data `fill` writes. `Err` with the existing node if another thread added the
+    /// object first.
     pub fn insert(
         &self,
         bits: u64,
@@ -177,7 +184,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             let nodes: &'static Chunk<T> = Box::leak(Box::new(Chunk(std::array::from_fn(empty))));
             changes.free.extend(nodes.0.iter().rev());
         }
-        // There is one: nodes were just made otherwise.
+        // There is a free node: if there was none, new ones were made above.
         let Some(node) = changes.free.pop() else { unreachable!("no node") };
         changes.objects += 1;
         fill(&node.value);
@@ -186,7 +193,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         Ok(node)
     }
 
-    /// Puts a node at the head of the chain of a key. Under the lock.
+    /// Puts a node at the head of the chain of a key. To be called under the lock.
     fn link(&self, node: &'static Node<T>, bits: u64) {
         let Some((mask, chains)) = self.array() else { return };
         // SAFETY: the chain is one of the array.
@@ -195,7 +202,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         head.store(std::ptr::from_ref(node).cast_mut(), Ordering::Release);
     }
 
-    /// Doubles the array of chains. Under the lock.
+    /// Doubles the array of chains. To be called under the lock.
     #[cold]
     fn grow(&self) {
         let before = self.array();
@@ -214,7 +221,8 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         }
     }
 
-    /// Removes the object of this handle, if there is one and `take` gives something of it.
+    /// Removes the object of this handle and returns the result of `take`. If there is no such object, or if
+    /// `take` gives `None`, nothing is removed.
     pub fn remove<R>(&self, bits: u64, take: impl FnOnce(&T) -> Option<R>) -> Option<R> {
         let mut changes = self.changes.lock();
         let (mask, chains) = self.array()?;
@@ -238,14 +246,14 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         }
     }
 
-    /// What `look` gives of the object of this handle, under the lock: it must not come back here, nor call
-    /// MPI.
+    /// The result of `look` for the object of this handle. `look` runs under the lock: it must not use this
+    /// table, nor call MPI.
     pub fn look<R>(&self, bits: u64, look: impl FnOnce(&T) -> Option<R>) -> Option<R> {
         let _changes = self.changes.lock();
         look(&self.get(bits)?.value)
     }
 
-    /// Visits all objects, under the lock: `visit` must not come back here, nor call MPI.
+    /// Visits all objects under the lock. `visit` must not use this table, nor call MPI.
     pub fn for_each(&self, mut visit: impl FnMut(&T)) {
         let _changes = self.changes.lock();
         let Some((mask, chains)) = self.array() else { return };
@@ -261,7 +269,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         }
     }
 
-    /// Removes all objects; each is given to `take` first.
+    /// Removes all objects. `take` is called with each of them before.
     pub fn clear(&self, mut take: impl FnMut(&T)) {
         let mut changes = self.changes.lock();
         let Some((mask, chains)) = self.array() else { return };
@@ -321,8 +329,8 @@ mod tests {
         assert!(table.changes.lock().free.len() < 2000 + AT_ONCE);
     }
 
-    /// Chains of 64 communicators or datatypes are in few lines of the cache where handles are numbers, and short
-    /// where they are addresses, whatever the steps.
+    /// The chains of 64 communicators or datatypes are in few cache lines if handles are numbers. They are
+    /// short if handles are addresses, for every distance of the addresses.
     #[test]
     fn handles_are_spread() {
         let steps = |first: u64, step: u64, n: u64, mask: usize| {
@@ -348,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Numbers in a row have chains of their own; addresses in steps of any size do not meet in few chains.
+    /// Consecutive numbers have a chain each. Addresses in steps of any size are spread over many chains.
     #[test]
     fn near_handles_are_spread_well_enough() {
         for step in [1, 4, 6, 8, 40, 44, 64, 100, 256] {
@@ -364,8 +372,8 @@ mod tests {
         }
     }
 
-    /// Threads add, find and remove objects of their own while the array grows and nodes are used again:
-    /// none is mistaken for another, and each is found, at the latest under the lock.
+    /// Threads add, find and remove objects of their own while the array grows and nodes are used again. None
+    /// is mistaken for another. Each is found, at the latest under the lock.
     #[test]
     fn threads_find_their_own() {
         static TABLE: Registry<AtomicU64> = Registry::new();

@@ -1,12 +1,12 @@
-//! The place of a communicator in the table of those in use: what the fast paths read, and how communicators come
-//! and go.
+//! The data of a communicator in the table of communicators in use: the fields that the fast paths read, and
+//! how communicators are added and removed.
 
 use crate::record::communicator::Communicator;
 use crate::record::registry::{Node, Registry};
 use crate::sys::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering;
 
-/// Ranks whose tasks stand in the slot.
+/// Up to this many ranks have their tasks in the slot itself.
 const IN_SLOT: usize = 3;
 
 /// What the fast paths need of a communicator. They read it by the offsets of its fields.
@@ -17,13 +17,14 @@ pub struct Slot {
     pub effective: AtomicU64,
     /// Number of the communicator.
     pub number: AtomicU64,
-    /// Task of each rank that can be addressed, or [`UNKNOWN`](crate::record::communicator::UNKNOWN) and above.
+    /// Task of each rank that can be addressed, or [`OUTSIDE`](crate::record::communicator::OUTSIDE) or
+    /// [`UNKNOWN`](crate::record::communicator::UNKNOWN).
     pub tasks: AtomicPtr<AtomicU32>,
-    /// Ranks that can be addressed.
+    /// Number of ranks that can be addressed.
     pub size: AtomicU32,
-    /// The tasks of a small communicator: `tasks` points here, into a line of the cache that is read anyway.
+    /// The tasks of a small communicator. `tasks` then points here, because this cache line is read anyway.
     few: [AtomicU32; IN_SLOT],
-    /// Owned by the table of communicators.
+    /// The communicator, owned by the table.
     pub entry: AtomicPtr<Communicator>,
 }
 
@@ -32,7 +33,8 @@ impl Slot {
     pub fn fill(&self, communicator: Arc<Communicator>) {
         self.effective.store(communicator.effective(), Ordering::Relaxed);
         self.number.store(communicator.number, Ordering::Relaxed);
-        // Those of small communicators are all known: they do not change any more.
+        // All ranks of a small communicator are translated when it is made, so that its tasks do not change any
+        // more.
         let few = communicator.tasks().len() <= IN_SLOT;
         for (slot, task) in self.few.iter().zip(communicator.tasks().iter()) {
             slot.store(task.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -43,7 +45,8 @@ impl Slot {
         self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
     }
 
-    /// Gives the communicator back, or null. A handle that no communicator has addresses nobody here.
+    /// Takes the communicator out; `None` if the slot has none. The slot gets a size of 0, so that the fast
+    /// paths find no rank in it.
     pub fn empty(&self) -> Option<Arc<Communicator>> {
         self.effective.store(u64::MAX, Ordering::Relaxed);
         self.size.store(0, Ordering::Relaxed);
@@ -52,15 +55,15 @@ impl Slot {
         (!entry.is_null()).then(|| unsafe { Arc::from_raw(entry) })
     }
 
-    /// Whether collective calls were counted on it that are expanded later. The caller frees the communicator,
-    /// or is being told so by MPI.
+    /// Whether collective calls were counted on the communicator that are expanded later. Only to be called
+    /// while the communicator is being freed, by the thread that frees it.
     pub fn has_collectives(&self) -> bool {
         // SAFETY: the entry is dropped only when its communicator is freed, which only the caller may do now.
         unsafe { self.entry.load(Ordering::Relaxed).as_ref() }
             .is_some_and(|entry| entry.has_collectives())
     }
 
-    /// The communicator, shared.
+    /// The communicator, as a shared reference. To be called under the lock of the table.
     pub fn shared(&self) -> Option<Arc<Communicator>> {
         let entry = self.entry.load(Ordering::Relaxed).cast_const();
         // SAFETY: as in `empty`; the caller holds the lock under which it is given back.
@@ -72,8 +75,9 @@ impl Slot {
 }
 
 impl Registry<Slot> {
-    /// Adds a communicator, unless another thread was faster. `tell` has MPI tell when the communicator is freed.
-    /// No lock is held meanwhile. `None` if that cannot be: the caller then takes the communicator out.
+    /// Adds a communicator, unless another thread added it first. `tell` makes MPI report when the communicator
+    /// is freed, and returns whether this succeeded. No lock is held during `tell`. `None` if `tell` failed:
+    /// the caller then removes the communicator.
     pub fn enter(
         &self,
         bits: u64,
@@ -83,7 +87,7 @@ impl Registry<Slot> {
         let made = Arc::new(made);
         let node = match self.insert(bits, |slot| slot.fill(made)) {
             Ok(node) => node,
-            // Another thread was faster, and that one has MPI tell.
+            // Another thread added the communicator first, and calls its own `tell`.
             Err(other) => return Some(other),
         };
         if tell() {
@@ -94,7 +98,8 @@ impl Registry<Slot> {
         None
     }
 
-    /// Takes a communicator out, which is being freed; if a number is given, only the one with this number.
+    /// Removes a communicator that is being freed. If a number is given, it is removed only if it has this
+    /// number.
     pub fn leave(&self, bits: u64, number: Option<u64>) -> Option<Arc<Communicator>> {
         let meant = |slot: &Slot| number.is_none_or(|n| n == slot.number.load(Ordering::Relaxed));
         self.remove(bits, |slot| if meant(slot) { slot.empty() } else { None })

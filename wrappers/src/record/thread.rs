@@ -1,4 +1,4 @@
-//! What each thread keeps at hand: the communicator and the datatype that it used last, and its counters.
+//! The state of each thread: the communicator and the datatype that it used last, and its counters.
 //!
 //! The state lies in static thread-local storage (initial-exec model), so that reaching it costs two
 //! loads and no call. A preloaded library may use that model. It takes [`SIZE`] bytes of every thread.
@@ -28,11 +28,12 @@ global_asm!(
     ".previous",
 );
 
-/// State of one thread. It is all zero in a new thread, which means that nothing is at hand.
+/// State of one thread. In a new thread all fields are zero, which means that the thread has used no object
+/// yet.
 ///
-/// Only the thread itself reads and changes it. Fields are atomics because it is reached by a shared reference;
-/// all accesses are relaxed, that is plain loads and stores. The nodes of objects tell by their keys whether
-/// they still are what the thread used last.
+/// Only the thread itself reads and changes its state. The fields are atomics because the state is reached by a
+/// shared reference. All accesses are relaxed, that is, plain loads and stores. The key of a node shows whether
+/// the node still belongs to the object that the thread used last.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Thread {
@@ -44,27 +45,27 @@ pub struct Thread {
     pub datatype: AtomicPtr<Node<Size>>,
     /// This thread's counters.
     pub block: AtomicPtr<Block>,
-    /// The same, kept here while nothing is recorded.
+    /// This thread's counters during a pause of its recording, while `block` is null.
     pub held: AtomicPtr<Block>,
-    /// The ways of calling collectives that its block has at hand; null before the first such call.
+    /// The ways of calling collectives in the tables of its block; null before the first such call.
     pub ways: AtomicPtr<Ways>,
     /// The window used last; null = none.
     pub win: AtomicPtr<Place>,
-    /// Where on the stack the call lies that is being timed, and when it began; 0 = none.
+    /// The address on the stack of the call that is being timed, and when it began; 0 = none.
     pub timed: AtomicU64,
     pub timed_since: AtomicU64,
-    /// The communicator that it is freeing just now (see
-    /// [`crate::record::communicators::Leaving`]); 0 = none.
+    /// The communicator that the thread is freeing at present (see [`crate::record::communicators::Leaving`]);
+    /// 0 = none.
     pub leaving: AtomicU64,
-    /// Depth of calls in which nothing is recorded (see [`crate::record::pause`]).
+    /// Depth of pauses of the recording (see [`crate::record::pause`]).
     pub inside: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Thread>() <= SIZE);
 
 impl Thread {
-    /// Forgets the communicator: the next call looks whether anything is recorded. Only the thread itself may
-    /// call this.
+    /// Forgets the communicator that the thread used last. The next call then checks whether anything is
+    /// recorded. Only the thread itself may call this.
     pub fn forget_communicator(&self) {
         self.comm.store(std::ptr::null_mut(), Ordering::Relaxed);
         self.ways.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -76,14 +77,14 @@ impl Thread {
 #[repr(C)]
 pub struct Size {
     pub bytes: AtomicU64,
-    /// It was used in a collective call, which may be known by its handle.
+    /// The datatype was used in a collective call, so that a [way](Ways) of calling may contain its handle.
     pub in_collective: AtomicBool,
 }
 
-/// How many datatypes and reduction operations were freed: their handles may mean others since then.
+/// How many datatypes and reduction operations were freed. Later ones may have the same handles.
 pub static FREED: AtomicU64 = AtomicU64::new(0);
 
-/// A datatype or a reduction operation is being freed.
+/// To be called when a datatype or a reduction operation is being freed.
 pub fn freed() {
     FREED.fetch_add(1, Ordering::Release);
 }

@@ -37,8 +37,8 @@ pub struct Uniform<A: Abi> {
 }
 
 impl<A: Abi> Uniform<A> {
-    /// Counts the call if this thread made the same one before; `None`, with nothing counted, if it is not at
-    /// hand. Returns the communicator to use.
+    /// Counts the call if the tables of this thread still have a call with the same arguments. Returns the
+    /// communicator to use. Otherwise returns `None` and counts nothing.
     #[inline(always)]
     pub fn again(&self, nonblocking: bool) -> Option<A::Comm> {
         let thread = thread::current();
@@ -51,7 +51,7 @@ impl<A: Abi> Uniform<A> {
         Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
     }
 
-    /// The call as its arguments say it.
+    /// The arguments of the call, as the key of the first table of [`Ways`].
     #[inline(always)]
     fn arguments(&self, communicator: u64, nonblocking: bool) -> Arguments {
         [
@@ -64,7 +64,7 @@ impl<A: Abi> Uniform<A> {
         ]
     }
 
-    /// Counts a call that is not at hand. Returns the communicator to use.
+    /// Counts a call that [`again`](Self::again) could not count. Returns the communicator to use.
     pub fn first(&self, nonblocking: bool) -> A::Comm {
         self.record(Out::Now(nonblocking))
     }
@@ -82,7 +82,8 @@ impl<A: Abi> Uniform<A> {
 
     #[inline(never)]
     fn record(&self, out: Out) -> A::Comm {
-        // On an intercommunicator: the caller only looks on, its other arguments mean nothing.
+        // A root of MPI_PROC_NULL occurs on an intercommunicator: the caller takes no part, and its other
+        // arguments are not significant.
         if self.root != A::PROC_NULL {
             guarded(|| self.count(out));
         }
@@ -140,7 +141,7 @@ fn packed(operation: Operation, nonblocking: bool, root: c_int) -> u64 {
     operation as u64 | u64::from(nonblocking) << 8 | u64::from(root as u32) << 16
 }
 
-/// What is counted together with a call.
+/// The key under which calls are counted together.
 fn key_of(communicator: &Communicator, call: &Call) -> CollectiveKey {
     CollectiveKey {
         communicator: communicator.number,
@@ -153,7 +154,7 @@ fn key_of(communicator: &Communicator, call: &Call) -> CollectiveKey {
     }
 }
 
-/// Where calls of this way are counted; `None` if there are too many ways to keep another one.
+/// The counter of calls with this key. `None` if there are too many keys to keep another one.
 #[cold]
 #[inline(never)]
 fn counter<A: Abi>(
@@ -166,7 +167,7 @@ fn counter<A: Abi>(
     let calls = match known {
         Some(calls) => calls,
         None => {
-            // If the process ends early, the file has to name the receivers.
+            // The spill file has to name the receivers, in case the process ends early.
             communicator.reveal::<A>(|visit| {
                 sends::<A>(communicator, call, call.root as c_int, None, &mut |r, _, _| visit(r));
             });
@@ -186,7 +187,7 @@ fn expanded<A: Abi>(communicator: &Communicator, call: &Call, block: &Block) {
     });
 }
 
-/// What stands for a way of calling in the spill file.
+/// The entry of the spill file for calls with this key.
 fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
     let flags = [(key.commutative, layout::COMMUTATIVE), (key.nonblocking, layout::NONBLOCKING)];
     Entry {
@@ -268,8 +269,8 @@ pub fn reduce_scatter_block<A: Abi>(
     }
 }
 
-/// The root's own send arguments are not significant when it passes MPI_IN_PLACE; its block is as
-/// large as those it receives.
+/// The send arguments of a root are not significant if it passes MPI_IN_PLACE. Its block is as large as those
+/// that it receives.
 // The parameters are arguments of the MPI call.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]

@@ -1,27 +1,29 @@
-//! The ways of calling collectives that a thread used, and where each is counted: two small tables in front of
-//! [`Calls`](crate::spill::calls::Calls), without a lock. The first tells ways apart by the arguments of the
-//! call, the second by what they mean.
+//! The ways in which a thread called collectives, and the counter of each: two small tables in front of
+//! [`Calls`](crate::spill::calls::Calls), without a lock. The first table identifies a way by the arguments of
+//! the call. The second identifies it by the operation, the root and the bytes.
 //!
-//! Ways are told apart by the number of the communicator, which is never used again. What a communicator that
-//! is gone left here matches nothing any more. Handles of datatypes and operations are used again: what is
-//! known by them holds until one is freed ([`FREED`](crate::record::thread::FREED)).
+//! A way contains the number of its communicator. Numbers are never used again, so that the ways of a freed
+//! communicator match no later call. Handles of datatypes and operations are used again. A way in the first
+//! table is therefore valid only until a datatype or an operation is freed
+//! ([`FREED`](crate::record::thread::FREED)).
 //!
-//! Limits: a way may take the place of another one, which is then looked up again.
+//! Limits: a new way may overwrite another way. A call of the overwritten way is then looked up again in
+//! [`Calls`](crate::spill::calls::Calls).
 
 use crate::spill::calls::CollectiveKey;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Places of ways by their arguments, a power of two.
 const RECENT: usize = 256;
-/// Places of ways by what they mean, a power of two.
+/// Places of ways by their keys, a power of two.
 const KEYS: usize = 256;
 
-/// The arguments of a call: number of the communicator, operation and root, elements, handles of the datatype
-/// and of the reduction operation, and how many of these were freed before.
+/// The arguments of a call: number of the communicator, operation and root, number of elements, handle of the
+/// datatype, handle of the reduction operation, and how many datatypes and operations were freed before.
 pub type Arguments = [u64; 6];
 
-/// A way of calling and its counter. Numbers of communicators, the first word, begin with 1, so that a place
-/// of zeros matches nothing.
+/// A way of calling and its counter. The first word is the number of the communicator. Numbers begin with 1, so
+/// that a place of zeros matches no call.
 #[derive(Debug)]
 struct Way<const WORDS: usize> {
     words: [AtomicU64; WORDS],
@@ -34,7 +36,7 @@ impl<const WORDS: usize> Way<WORDS> {
         Way { words, calls: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Where its calls are counted, if it is this way.
+    /// The counter of the way, if `words` are the words of this way.
     #[inline(always)]
     fn get(&self, words: &[u64; WORDS]) -> Option<&'static AtomicU64> {
         let same = self.words.iter().zip(words).all(|(a, b)| a.load(Ordering::Relaxed) == *b);
@@ -68,7 +70,7 @@ impl Default for Ways {
     }
 }
 
-/// The upper bits of this depend on all words.
+/// A hash whose upper bits depend on all three words.
 #[inline(always)]
 fn mixed(a: u64, b: u64, c: u64) -> u64 {
     let one = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b;
@@ -94,18 +96,19 @@ fn words(key: &CollectiveKey) -> ([u64; 4], usize) {
 }
 
 impl Ways {
-    /// Where calls with these arguments are counted, if that is at hand.
+    /// The counter of calls with these arguments, if the first table has it.
     #[inline(always)]
     pub fn again(&self, arguments: &Arguments) -> Option<&'static AtomicU64> {
         let first = place(arguments);
         (0..4).find_map(|choice| self.recent[first ^ choice].get(arguments))
     }
 
-    /// Keeps a call at hand by its arguments.
+    /// Enters the counter of calls with these arguments in the first table.
     pub fn remember(&self, arguments: &Arguments, calls: &'static AtomicU64) {
         let first = place(arguments);
         let ways: [&Way<6>; 4] = std::array::from_fn(|choice| &self.recent[first ^ choice]);
-        // The same from before something was freed; a free place; else any of them.
+        // First choice: the place of the same arguments before an object was freed. Second: a free place. Else
+        // any of the four.
         let same = |way: &&&Way<6>| (0..5).all(|i| way.word(i) == arguments[i]);
         let way = ways.iter().find(same);
         let way = way.or_else(|| ways.iter().find(|way| way.word(0) == 0));
@@ -113,17 +116,17 @@ impl Ways {
         way.unwrap_or(&ways[any]).put(arguments, calls);
     }
 
-    /// Where calls of this kind are counted, if that is at hand.
+    /// The counter of calls with this key, if the second table has it.
     pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
         let (words, first) = words(key);
         (0..4).find_map(|choice| self.keys[first ^ choice].get(&words))
     }
 
-    /// Keeps a kind of call at hand.
+    /// Enters the counter of calls with this key in the second table.
     pub fn put(&self, key: &CollectiveKey, calls: &'static AtomicU64) {
         let (words, first) = words(key);
         let free = |&choice: &usize| self.keys[first ^ choice].word(0) == 0;
-        // Another one goes if all places are taken: which one differs between kinds.
+        // If all four places are taken, one is overwritten. Which one it is depends on the key.
         let choice = (0..4).find(free).unwrap_or((words[2] ^ words[0]) as usize % 4);
         self.keys[first ^ choice].put(&words, calls);
     }
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_is_found_as_itself_or_not_at_all() {
+    fn a_way_is_found_as_itself_or_not_at_all() {
         let ways = Ways::default();
         assert!(ways.get(&key(0)).is_none() && ways.again(&arguments(0)).is_none());
         for (i, counter) in COUNTERS.iter().enumerate() {
@@ -168,7 +171,7 @@ mod tests {
         };
         assert!((0..2000).filter(|&i| right(i, ways.get(&key(i)))).count() > KEYS / 2);
         assert!((0..2000).filter(|&i| right(i, ways.again(&arguments(i)))).count() > RECENT / 2);
-        // What was known before something was freed is not used, and goes.
+        // A way that was entered before an object was freed is not used, and is overwritten.
         let mut later = arguments(1999);
         later[5] = 2;
         assert!(ways.again(&later).is_none());
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_a_program_uses_by_turns_do_not_displace_each_other() {
+    fn the_ways_that_a_program_uses_by_turns_do_not_displace_each_other() {
         let few = Ways::default();
         for (i, counter) in COUNTERS.iter().enumerate().take(64) {
             few.put(&key(i), counter);

@@ -13,7 +13,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What MPI says of a window; `None` after an error.
+    /// Describes a window with what MPI reports about it; `None` after an MPI error.
     pub fn of<A: Abi>(win: A::Win) -> Option<Window> {
         let mpi = pmpi::<A>();
         let mut group = A::Group::from_bits(0);
@@ -37,7 +37,7 @@ impl Window {
         Some(Window { tasks })
     }
 
-    /// The task behind a rank; `None` for MPI_PROC_NULL, which is allowed and moves nothing.
+    /// The task behind a rank. `None` for MPI_PROC_NULL, with which a call is allowed and moves nothing.
     pub fn task(&self, rank: c_int) -> Option<u32> {
         self.tasks.get(usize::try_from(rank).ok()?).copied()
     }

@@ -5,7 +5,7 @@ use crate::record::window::Window;
 use crate::sys::sync::{self, AtomicPtr};
 use std::sync::atomic::Ordering;
 
-/// The place of a window.
+/// The node of a window in the table.
 pub type Place = Node<AtomicPtr<Window>>;
 
 /// The windows in use.
@@ -17,7 +17,8 @@ impl Windows {
         Windows(Registry::new())
     } }
 
-    /// The window of this handle, if it was used before; `last` is the one that the thread used last.
+    /// The node of the window with this handle, if the window was used before. `last` is the node that the
+    /// thread used last.
     #[inline(always)]
     pub fn known(&self, last: &AtomicPtr<Place>, bits: u64) -> Option<&'static Place> {
         // SAFETY: nodes are never given back.
@@ -30,9 +31,9 @@ impl Windows {
         Some(found)
     }
 
-    /// Adds a window. Of several threads that meet it at the same time one adds it, and that one has MPI tell by
-    /// `tell` when it is freed: an attribute that is set again would call the delete callback, which drops the
-    /// entry. No lock is held meanwhile.
+    /// Adds a window. If several threads add it at the same time, one of them succeeds, and only this one calls
+    /// `tell`. `tell` sets the attribute by which MPI reports that the window is freed: an attribute that is
+    /// set twice would call the delete callback, which drops the entry. No lock is held during `tell`.
     pub fn add(
         &self,
         bits: u64,
@@ -48,12 +49,13 @@ impl Windows {
         if tell() {
             return Some(place);
         }
-        // Nothing would tell when it is freed. The entry stays in memory, because another thread may be using it.
+        // Without the attribute, the library would not learn when the window is freed. The entry stays in
+        // memory, because another thread may be using it.
         std::mem::forget(self.take(bits));
         None
     }
 
-    /// Takes the window of a handle out.
+    /// Removes the window of this handle and returns it.
     pub fn take(&self, bits: u64) -> Option<Box<Window>> {
         let out = |place: &AtomicPtr<Window>| {
             let entry = place.swap(std::ptr::null_mut(), Ordering::Relaxed);

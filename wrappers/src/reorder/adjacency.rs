@@ -37,12 +37,13 @@ impl Sentinels {
         known.are_known().then_some(known)
     }
 
-    /// True if there is an address for both.
+    /// True if at least one address is known for each of the two forms.
     pub fn are_known(&self) -> bool {
         [self.unweighted, self.empty].iter().all(|list| list.iter().any(|&a| a != 0))
     }
 
-    /// The form of the weights at this address, of so many edges; `None` if they cannot be there.
+    /// The form of the weights of `edges` edges that lie at this address. `None` if MPI does not allow this
+    /// form for this number of edges.
     fn form(&self, weights: *const c_int, edges: usize) -> Option<Form> {
         let address = weights as usize;
         match address {
@@ -74,7 +75,7 @@ pub struct Side {
     pub form: Form,
 }
 
-/// Copies an array of the program; `None` if there is none where there should be.
+/// Copies an array of the program. `None` if the pointer is null although the array should have elements.
 ///
 /// # Safety
 /// `array` is null or has `count` elements.
@@ -91,7 +92,8 @@ fn in_range(ranks: &[c_int], size: usize) -> bool {
 }
 
 impl Side {
-    /// Reads the program's arrays. `None` if an argument looks wrong: MPI then reports the error.
+    /// Reads the program's arrays. `None` if an argument is wrong. The library then leaves the call to MPI,
+    /// which reports the error.
     ///
     /// # Safety
     /// The pointers are null, sentinels, or arrays of `degree` elements.
@@ -147,7 +149,7 @@ impl Side {
     }
 }
 
-/// Stands for an array without elements.
+/// A valid address for an array without elements.
 static NOTHING: [c_int; 1] = [0];
 
 /// All edges of a vertex.
@@ -158,7 +160,7 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
-    /// What it says about the graph, as [`Form::claim`].
+    /// The claim about the graph, as [`Form::claim`].
     pub fn claim(&self) -> u64 {
         self.sources.form.claim() | self.destinations.form.claim()
     }
@@ -189,7 +191,7 @@ impl Given {
         if self.form == Form::Null { Form::Empty.claim() } else { self.form.claim() }
     }
 
-    /// Reads the arguments of MPI_Dist_graph_create; `None` if something looks wrong.
+    /// Reads the arguments of MPI_Dist_graph_create. `None` if one of them is wrong.
     ///
     /// # Safety
     /// The pointers are null, sentinels, or arrays as that function takes them.
@@ -223,8 +225,9 @@ impl Given {
         Some(Given { edges: edges.collect(), form: all.form })
     }
 
-    /// Brings every edge to the processes of both its ends; the edges of a vertex are in the order
-    /// of the processes that gave them, and of each process in its own. Collective.
+    /// Sends every edge to the processes of both its ends. The edges of a vertex are in the order of the ranks
+    /// of the processes that gave them. The edges from one process keep the order in which that process gave
+    /// them. Collective.
     pub fn distributed<A: Abi>(
         &self,
         private: &PrivateComm<A>,
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_wrong_is_left_to_mpi() {
+    fn wrong_arguments_are_left_to_mpi() {
         assert_eq!(side(&[2], at(C.unweighted), 2), None, "no such rank");
         assert_eq!(side(&[-1], at(C.unweighted), 2), None);
         assert_eq!(side(&[1], at(C.empty), 2), None, "edges without their weights");

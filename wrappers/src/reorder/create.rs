@@ -1,4 +1,5 @@
-//! Constructors of topologies with new ranks: everything up to the call that makes the communicator.
+//! The constructors of topologies (MPI_Cart_create and others) with new ranks: all steps before the call of the
+//! MPI library that makes the communicator.
 
 use super::adjacency::{Adjacency, Given, Side};
 use super::group::{Group, PrivateGroup};
@@ -12,20 +13,22 @@ use rw::launch::DeclaredTopology;
 use rw::launch::constructor::Weights;
 use std::collections::VecDeque;
 
-/// The communicator and the `reorder` argument that a constructor is called with.
+/// How the constructor of the MPI library is called: with which communicator, and with which `reorder`
+/// argument.
 #[derive(Debug)]
 pub enum Step<A: Abi> {
-    /// The program's own arguments.
+    /// With the program's own arguments.
     Plain,
-    /// The same without `reorder`: the ranks are best as they are.
+    /// With the program's communicator and without `reorder`: no better rank order was found.
     Unchanged,
-    /// This communicator, whose processes are in the new order, and no `reorder`; to be
-    /// [released](Step::done) after the call. What the program does with it is watched.
+    /// With this communicator, whose processes are in the new order, and without `reorder`. The communicator is
+    /// [released](Step::done) after the call. The [`Watch`] then looks whether the program mixes ranks.
     On(A::Comm, Box<Watch>),
 }
 
 impl<A: Abi> Step<A> {
-    /// After the constructor has returned; `made` is the communicator, if this process is in it.
+    /// To be called after the constructor has returned. `made` is the new communicator, or `None` if this
+    /// process is not in it.
     pub fn done(self, made: Option<A::Comm>) {
         if let Step::On(base, watch) = self {
             crate::comm::handle::free::<A>(base);
@@ -39,7 +42,7 @@ impl<A: Abi> Step<A> {
     }
 }
 
-/// The communicator that a constructor has put there.
+/// The communicator that a constructor has written to `made`. `None` if the call failed.
 ///
 /// # Safety
 /// `made` is where the program wants the handle, and MPI put one there if `code` is 0.
@@ -48,7 +51,8 @@ pub unsafe fn made<A: Abi>(code: libc::c_int, made: *const A::Comm) -> Option<A:
     (code == 0 && !made.is_null()).then(|| unsafe { *made })
 }
 
-/// For a topology that every process describes; `read` gets the number of processes.
+/// Prepares a constructor that gets the whole topology from every process (MPI_Cart_create, MPI_Graph_create).
+/// `read` gets the number of processes and reads the topology from the program's arguments.
 pub fn shaped<A: Abi>(
     comm: A::Comm,
     reorder: bool,
@@ -89,10 +93,11 @@ pub fn shaped<A: Abi>(
     step
 }
 
-/// Processes in their order, and a topology; the rank that this process got.
+/// A question and its answer. The question is a hash of the processes in their order, and a hash of the
+/// topology. The answer is the rank that this process got.
 type Answer = ((u64, u64), i32);
 
-/// What the latest constructors answered: MPI_Cart_map and MPI_Graph_map give the same ranks.
+/// The ranks that the latest constructors gave. MPI_Cart_map and MPI_Graph_map give the same ranks.
 static ANSWERS: Mutex<VecDeque<Answer>> = Mutex::new(VecDeque::new());
 const MOST_ANSWERS: usize = 64;
 
@@ -203,7 +208,8 @@ fn place<A: Abi>(
     (Step::On(base, watch), moved)
 }
 
-/// What to watch this process for, by its neighbours: see [`View`].
+/// The watch for one process: its neighbours in the topology, with the new ranks and with the old ones. See
+/// [`View`].
 fn watch<A: Abi>(
     group: &PrivateGroup<A>,
     what: &'static str,

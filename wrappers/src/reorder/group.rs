@@ -1,5 +1,5 @@
-//! The processes of a communicator that ask for a permutation: which they are, what they agree on, and
-//! how they receive the permutation from the process that computes it.
+//! The processes of a communicator that ask for a permutation: which processes these are, what they agree on,
+//! and how they receive the permutation from the process that computes it.
 
 use crate::comm::encoding;
 use crate::comm::handle;
@@ -38,7 +38,7 @@ pub struct Group<A: Abi> {
     facts: &'static ConstructorFacts,
 }
 
-/// The same with a communicator of their own.
+/// A group with a private communicator for its processes.
 #[derive(Debug)]
 pub struct PrivateGroup<A: Abi> {
     group: Group<A>,
@@ -47,13 +47,15 @@ pub struct PrivateGroup<A: Abi> {
 }
 
 impl<A: Abi> Group<A> {
-    /// The processes of `comm`; `None`, in all of them alike, if their order is not ours to change:
-    /// another mode, an intercommunicator, a single process, processes of other jobs. Local.
+    /// The processes of `comm`, for a constructor of a topology. `None` if the library must not change their
+    /// order: the mode does not allow it, or `comm` is an intercommunicator, has a single process, or has
+    /// processes of other jobs. All processes get `None` then. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
         Self::known(comm, facts::constructors()?)
     }
 
-    /// The same where the program asks this library, in other modes too.
+    /// The processes of `comm`, for a function of rankweave.h. These functions also work in modes in which
+    /// constructors keep the ranks.
     pub fn asked(comm: A::Comm) -> Option<Self> {
         Self::known(comm, facts::asked()?)
     }
@@ -66,7 +68,7 @@ impl<A: Abi> Group<A> {
         let comm = world::effective::<A>(comm);
         let (mut inter, mut size) = (0, 0);
         let mpi = pmpi::<A>();
-        // SAFETY: a handle that the program passes to MPI right now, as in `comms`.
+        // SAFETY: a handle that the program passes to MPI right now.
         unsafe {
             if mpi.comm_test_inter(comm, &raw mut inter) != 0
                 || inter != 0
@@ -81,7 +83,7 @@ impl<A: Abi> Group<A> {
         Some(Group { comm, size, tasks, facts })
     }
 
-    /// A number for these processes in this order.
+    /// A hash of these processes in this order.
     pub fn hash(&self) -> u64 {
         let mut hash = Fnv1a::default();
         self.tasks.iter().for_each(|task| hash.bytes(&task.to_le_bytes()));
@@ -103,9 +105,10 @@ impl<A: Abi> Group<A> {
         (code == 0 && request::wait::<A>(&mut request, None)).then_some(all)
     }
 
-    /// Whether all processes want the same: each says what has to be the same for all, or `None` if
-    /// it does not want anything, and flags, of which all get the union. On the program's own
-    /// communicator: as collective as the call that is being made, and at its place.
+    /// Whether all processes make the same request. Each process passes a number that has to be the same in all
+    /// of them, or `None` if it makes no request. It also passes flags. Returns the union of the flags of all
+    /// processes if all make the same request. The step uses the program's own communicator, so that it is
+    /// collective over the same processes as the call that the program makes.
     pub fn agree(&self, same: Option<u64>, flags: u64) -> Option<u64> {
         let hash = same.unwrap_or(0);
         let mut mine = vec![u64::from(same.is_none()), hash, !hash];
@@ -114,20 +117,21 @@ impl<A: Abi> Group<A> {
         (all[0] == 0 && all[1] == !all[2]).then(|| all[3] | all[4] << 1)
     }
 
-    /// Traffic with tasks as traffic with ranks; that with others is left out.
+    /// Turns traffic with tasks into traffic with ranks of this group. Traffic with tasks outside the group is
+    /// left out.
     pub fn by_rank(&self, traffic: impl IntoIterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
         let ranks: HashMap<u32, u32> =
             (0u32..).zip(&self.tasks).map(|(rank, &task)| (task, rank)).collect();
         traffic.into_iter().filter_map(|(task, n)| Some((*ranks.get(&task)?, n))).collect()
     }
 
-    /// Makes a communicator of their own; collective.
+    /// Makes a private communicator of these processes. Collective.
     pub fn make_private(self) -> Option<PrivateGroup<A>> {
         let mut rank = 0;
         let mut comm = A::comm_null();
         let mpi = pmpi::<A>();
-        // An error (no context ids left) must not reach the program's error handler: its call can still
-        // do without us.
+        // An error (no context ids left) must not reach the program's error handler, because the program's own
+        // call can succeed without this communicator.
         let code = handle::quietly::<A, _>(self.comm, || {
             // SAFETY: a valid communicator; all processes are here.
             unsafe {
@@ -149,25 +153,25 @@ impl<A: Abi> PrivateGroup<A> {
         self.group.comm
     }
 
-    /// Task behind each rank of it.
+    /// The task of each rank of the program's communicator.
     pub fn tasks(&self) -> &[u32] {
         &self.group.tasks
     }
 
-    /// A number for its processes.
+    /// A hash of these processes in this order.
     pub fn hash(&self) -> u64 {
         self.group.hash()
     }
 
-    /// True if every process says so.
+    /// True if `mine` is true in every process. Collective.
     pub fn unanimous(&self, mine: bool) -> bool {
         let all = Group::<A>::largest(self.private.comm, &[u64::from(!mine)]);
         all.is_some_and(|all| all[0] == 0)
     }
 
-    /// The order of the processes: entry i is the one to be rank i. `None`, on all alike, to leave
-    /// them. Collective; `grid` is what the vertices are points of, if the program said so, `what`
-    /// what they are asked for, in words.
+    /// The new order of the processes: entry i is the process that becomes rank i. `None` in all processes if
+    /// the order does not change. Collective. `grid` is the grid of the vertices, if the program declared one.
+    /// `what` names the function that the program called, for messages.
     pub fn permutation(
         &self,
         edges: &[(u32, u64)],
@@ -243,19 +247,19 @@ impl<A: Abi> PrivateGroup<A> {
         self.unanimous(changes).then(|| order.into())
     }
 
-    /// What this process sent so far to the others, by rank.
+    /// The bytes that this process has sent to each other process of the group so far, by rank.
     fn sent(&self) -> Vec<(u32, u64)> {
         let rows = Kind::ALL.into_iter().flat_map(counters::row);
         self.group.by_rank(rows.map(|(task, traffic)| (task, traffic.bytes)))
     }
 
-    /// Frees their communicator; collective.
+    /// Frees the private communicator. Collective.
     pub fn free(self) {
         self.private.free();
     }
 }
 
-/// The task behind each rank of `comm`; `None` if one is no process of this job.
+/// The task behind each rank of `comm`. `None` if one of its processes does not belong to this job.
 fn tasks_of<A: Abi>(comm: A::Comm, size: usize) -> Option<Vec<u32>> {
     let ranks: Vec<c_int> = (0..size as c_int).collect();
     let mut tasks = vec![A::UNDEFINED; size];

@@ -1,9 +1,9 @@
-//! Reordering inside a launch: new ranks for the processes of a communicator when the program asks for
-//! them (`reorder` in the constructors of topologies).
+//! Reordering inside a launch: new ranks for the processes of a communicator. The program asks for them by
+//! `reorder` in a constructor of a topology, or by a function of rankweave.h ([`api`]).
 //!
-//! [`PrivateGroup::permutation`](group::PrivateGroup::permutation) is the core. All processes of a
-//! communicator say to whom they send, one of them computes the mapping, and all receive it. [`create`]
-//! makes communicators by it.
+//! [`PrivateGroup::permutation`](group::PrivateGroup::permutation) finds the rank order. All processes of the
+//! communicator report to whom they send, one of them computes the mapping, and all receive it. [`create`]
+//! makes communicators with this rank order.
 //!
 //! Every step is taken by all processes of the communicator or by none. Whether a step is taken follows
 //! from what all processes know. What only some processes can know (an argument that looks wrong, no

@@ -1,20 +1,20 @@
 //! Variables of the environment, and whether this process may follow them.
 //!
 //! A program with the setuid or setgid bit, or with capabilities, has rights that the user who starts it does
-//! not have. The environment is that user's. What it asks for (a store in some directory, a program to start)
-//! would happen with the rights of the program. The loader ignores `LD_PRELOAD` there, but a program that
-//! was linked with this library has it all the same, and so has every program that `/etc/ld.so.preload` is
-//! for.
+//! not have. The environment is set by this user. What a variable asks for (a store in some directory, a
+//! program to start) would happen with the rights of the program. The loader ignores `LD_PRELOAD` for such a
+//! program. But the library is also in a program that was linked with it, and in every program if it is in
+//! `/etc/ld.so.preload`.
 
 use std::ffi::OsString;
 
-/// False where the environment is that of a user with fewer rights than this process.
+/// False if the environment was set by a user with fewer rights than this process.
 pub fn is_trusted() -> bool {
     // SAFETY: no preconditions.
     unsafe { libc::getauxval(libc::AT_SECURE) == 0 }
 }
 
-/// A variable, if it may be followed.
+/// A variable, if the environment may be trusted.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|_| is_trusted())
 }

@@ -6,7 +6,7 @@ use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
 use std::sync::OnceLock;
 
-/// What is called, and the process that asked for it: a process that it forks is another one.
+/// The function, and the process that registered it. In a process that is forked later it is not called.
 static ON_FAILURE: OnceLock<(fn(c_int), u32)> = OnceLock::new();
 
 unsafe extern "C" {
@@ -14,8 +14,8 @@ unsafe extern "C" {
     fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// Has a function called with the exit code when this process ends with another one than 0. The first
-/// function that is given stays.
+/// Registers a function that is called with the exit code when this process ends with an exit code other than
+/// 0. Only the first function that is registered is called.
 pub fn on_failure(function: fn(c_int)) {
     if ON_FAILURE.set((function, std::process::id())).is_ok() {
         // SAFETY: the function has the prototype that glibc asks for, and this library is never unloaded.
@@ -25,7 +25,7 @@ pub fn on_failure(function: fn(c_int)) {
 }
 
 unsafe extern "C" fn ended(status: c_int, _argument: *mut c_void) {
-    // What the parent sees of it.
+    // The part of the status that the parent process gets.
     let code = status & 0xff;
     if code == 0 {
         return;

@@ -1,12 +1,13 @@
-//! Memory that is never given back, and that leak checkers know.
+//! Memory that is never freed, and that leak checkers do not report.
 //!
-//! What a signal handler, a request of MPI or the program itself may still use has to stay until the
-//! process ends. A leak checker (LeakSanitizer is part of AddressSanitizer) reports memory that no
-//! pointer leads to and ends the process with another exit code. So one list leads to all of it.
+//! Memory that a signal handler, a request of MPI or the program itself may still use has to stay until the
+//! process ends. A leak checker (LeakSanitizer is part of AddressSanitizer) reports memory to which no pointer
+//! leads, and makes the process end with another exit code. Therefore one list has pointers to all of this
+//! memory.
 
 use parking_lot::Mutex;
 
-/// Addresses of what stays.
+/// Addresses of this memory.
 static LASTING: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Keeps `value` until the process ends.
@@ -14,7 +15,7 @@ pub fn keep<T>(value: T) -> &'static mut T {
     kept(Box::leak(Box::new(value)))
 }
 
-/// The same for something that is no longer owned by anything.
+/// Keeps a value that was leaked before.
 pub fn kept<T: ?Sized>(value: &'static mut T) -> &'static mut T {
     LASTING.lock().push((&raw const *value).cast::<()>() as usize);
     value

@@ -11,7 +11,7 @@ pub fn line(text: &str) {
     bytes.extend_from_slice(b"rankweave: ");
     bytes.extend_from_slice(text.as_bytes());
     bytes.push(b'\n');
-    // A failure (closed stderr) is of no interest to the program, nor is the signal that comes with it.
+    // If stderr is closed, the error is ignored, and the signal that it raises is kept from the program.
     without_signal(libc::SIGPIPE, || {
         // SAFETY: the buffer is valid for its length; one write keeps the line whole.
         unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) }

@@ -1,4 +1,5 @@
-//! The operating system: signals, mapped ELF objects, messages, threads of our own, waiting without spinning.
+//! The process and its node: environment, signals, threads of the library, memory, mapped ELF objects, messages
+//! to the user, and the node's name and processors.
 
 pub mod elf;
 pub mod environment;

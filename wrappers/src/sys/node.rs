@@ -1,4 +1,4 @@
-//! The node that this process runs on: its name, the processors this process may use, its topology.
+//! The node of this process: its name, its topology, and the PUs that this process may use.
 
 use crate::sys::hwloc;
 use rw::base::hash::Fnv1a;

@@ -1,12 +1,12 @@
-//! Signals that a call of this library may raise in the program's thread, kept from the program.
+//! Keeps signals from the program that a call of this library raises in the program's thread.
 //!
 //! A write to a closed pipe raises SIGPIPE, and a write beyond RLIMIT_FSIZE raises SIGXFSZ. Both end a
 //! program that does not expect them. The signal is held back in this thread only, so that other threads
 //! of the program keep theirs.
 
-/// Runs `call` such that `signal`, which the kernel sends to the thread that causes it, is an error
-/// in the call and nothing else: it is held back, taken off if it was raised meanwhile, and let
-/// through again. One that was pending before stays pending.
+/// Runs `call` without delivering `signal`, which the kernel sends to the thread that causes it. Only the call
+/// in question returns an error. The signal is blocked before, removed if it was raised during `call`, and
+/// unblocked again. If the signal was pending before, it stays pending.
 pub fn without_signal<T>(signal: libc::c_int, call: impl FnOnce() -> T) -> T {
     // SAFETY: sets are filled before they are read.
     unsafe {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A clock with the steps that were taken since it was started.
+/// A timer with the steps that ended since it was started.
 #[derive(Debug)]
 pub struct StepTimer {
     started: Instant,
@@ -11,7 +11,7 @@ pub struct StepTimer {
 }
 
 impl StepTimer {
-    /// Starts.
+    /// Starts the timer.
     pub fn new() -> Self {
         let now = Instant::now();
         StepTimer { started: now, last: now, steps: Vec::new() }

@@ -1,5 +1,6 @@
-//! What threads share memory with. Files that are read by `wrappers/models`, where loom runs them in every order
-//! of the threads, name nothing else for that.
+//! The atomics and locks through which threads share memory. `wrappers/models` compiles some files of this
+//! library with the atomics of loom, and runs their threads in every order. These files therefore use no other
+//! atomics and locks than those of this file.
 
 pub use parking_lot::Mutex;
 pub use std::sync::Arc;

@@ -1,17 +1,17 @@
-//! A key of thread-specific data that never fails, for Rust's standard library.
+//! A `pthread_key_create` that never fails, for Rust's standard library.
 //!
-//! The standard library takes one key when it first needs to know the current thread (a thread starts,
-//! or waits for another one). If the program has taken all keys (PTHREAD_KEYS_MAX), the standard library
-//! ends the process. So its calls of `pthread_key_create`, and all others in this shared object, come
-//! here: the symbol is hidden, nothing outside sees it. Without a free key they get [`NONE`], a number
-//! that is no key: setting its value fails, and the standard library takes no notice of that. Its
-//! bookkeeping of the thread is then leaked when the thread ends. Destructors of thread-local values run
-//! all the same: the C library keeps these without a key.
+//! The standard library takes one key when it first needs to know the current thread (a thread starts, or waits
+//! for another one). If the program has taken all keys (PTHREAD_KEYS_MAX), the standard library ends the
+//! process. Therefore all calls of `pthread_key_create` in this shared object come here. The symbol is hidden,
+//! so that nothing outside sees it. If there is no free key, the caller gets [`NONE`], a number that is no key.
+//! To set its value fails, and the standard library ignores that. Its data about the thread are then leaked
+//! when the thread ends. Destructors of thread-local values run all the same, because the C library keeps these
+//! without a key.
 
 use std::arch::global_asm;
 use std::ffi::{c_int, c_void};
 
-/// What is no key in any process.
+/// A number that is no key in any process.
 pub const NONE: libc::pthread_key_t = libc::pthread_key_t::MAX;
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -47,8 +47,8 @@ unsafe extern "C" fn create(
 
 type AtThreadEnd = unsafe extern "C" fn(Destructor, *mut c_void, *mut c_void) -> c_int;
 
-/// Has `ended` called with `value` when the calling thread ends, without a key; `false` if that cannot be.
-/// It is called before the destructors of all keys.
+/// Makes the C library call `ended` with `value` when the calling thread ends, without a key. `false` if this
+/// is not possible.
 pub fn at_thread_end(ended: Destructor, value: *mut c_void) -> bool {
     // SAFETY: looks a function of the C library up.
     let register = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_thread_atexit_impl".as_ptr()) };

@@ -1,8 +1,8 @@
-//! Work in a thread of its own, within a time limit. A failure of the work costs the job at most that time.
+//! Work in a thread of its own, within a time limit. A failure of the work costs the job at most this time.
 //!
-//! The thread makes no MPI call and sees no signal. The caller sleeps meanwhile. If the work panics, ends
-//! without an answer or takes too long, the caller goes on without it. A thread that takes too long is
-//! left to end by itself; the time limit that its work was given makes it do so soon.
+//! The thread makes no MPI call and gets no signal. The caller sleeps meanwhile. If the work panics, ends
+//! without an answer or takes too long, the caller goes on without an answer. A thread that takes too long is
+//! not stopped. Its work has a time limit of its own, by which it ends soon.
 //!
 //! Limit: an allocation that fails ends the process (Rust's standard library aborts). Work that needs much
 //! memory asks [`memory::has_room`](crate::sys::memory::has_room) first.
@@ -17,11 +17,11 @@ use std::time::Duration;
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// It took longer than allowed.
+    /// The work took longer than allowed.
     TooLong,
-    /// A panic, and where.
+    /// The work panicked. The text says at which place in the source.
     Panic(String),
-    /// The thread is gone.
+    /// The work ended without an answer.
     NoAnswer,
 }
 
@@ -37,8 +37,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Does `work` in a thread and waits for it at most `patience`. Without a thread the caller does it itself,
-/// without a limit.
+/// Does `work` in a thread, and waits at most `patience` for its answer. If no thread can be started, the
+/// caller does the work itself, without a limit.
 pub fn run<T, F>(patience: Duration, work: F) -> Result<T, Failure>
 where
     T: Send + 'static,
@@ -80,7 +80,8 @@ pub fn beside(work: impl FnOnce() + Send + 'static) -> bool {
     thread(None, work).is_some()
 }
 
-/// The same, with a stack of so many bytes (`None`: as usual), to be joined.
+/// Starts a thread with a stack of `stack` bytes (`None`: the default size), and returns its handle for
+/// joining. The thread gets no signal of the program.
 pub fn thread<T: Send + 'static>(
     stack: Option<usize>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -101,11 +102,11 @@ pub fn thread<T: Send + 'static>(
     }
 }
 
-/// Where the last panic was.
+/// The place in the source of the last panic.
 static PLACE: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps the place of a panic for the one line about it, and prints nothing else. The panic hook belongs to
-/// the copy of the standard library in this shared object, which the program does not use.
+/// Sets a panic hook that keeps the place of a panic for the message about it, and prints nothing. The hook
+/// belongs to the copy of the standard library in this shared object, which the program does not use.
 fn quiet_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,22 +1,24 @@
 //! The budget of each entry point: how many of its calls are timed one by one.
 //!
-//! Every call of an entry point is timed as long as the program calls it seldom. So the time of long waits,
-//! which are seldom, is exact. Calls are allowed in batches. The thread that makes the first call beyond a batch
-//! looks at the clock: if the calls of the batch were spread over enough time, the next batch is allowed.
-//! Otherwise the entry point is *busy*, and the [`watcher`](super::watcher) sees to its calls.
-//! Now and then a busy entry point gets a small batch again ([`retry`]): many programs call a function often
-//! while they set up, and seldom afterwards.
+//! Every call of an entry point is timed as long as the program calls it seldom. The time of long waits, which
+//! are seldom, is therefore exact. Calls are allowed in batches. The thread that makes the first call after a
+//! batch reads the clock: if the calls of the batch were spread over enough time, the next batch is allowed.
+//! Otherwise the entry point is *busy*, and its calls are noted for the [`watcher`](super::watcher). From time
+//! to time a busy entry point gets a small batch again ([`retry`]), because many programs call a function often
+//! while they start, and seldom afterwards.
 
 use super::now;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Entry points that can have a budget.
 pub const MOST: usize = 2048;
-/// The calls of the first and of the smallest batch, and the seconds for which the largest one is meant.
+/// The number of calls of the first batch, the number of calls of the smallest batch, and the seconds for which
+/// the largest batch is meant.
 const BATCH: (u64, u64, f64) = (512, 64, 2.0);
 /// The most turns of [`retry`] that an entry point waits for its next batch.
 const LONGEST_WAIT: u32 = 64;
-/// The part of the process's allowance that one entry point may use: most programs call few of them often.
+/// The part of the calls per second of the process that one entry point may have timed. It is large, because
+/// most programs call few entry points often.
 const PART: f64 = 0.5;
 
 /// What is known of one entry point.
@@ -27,9 +29,10 @@ struct Entry {
     /// When the present batch began, in nanoseconds; 0 for the first one.
     since: AtomicU64,
     is_busy: AtomicBool,
-    /// It is in the list of those that are or were busy.
+    /// The entry point is in the list of those that are or were busy.
     is_listed: AtomicBool,
-    /// How many turns of [`retry`] it waits after the present batch, and how many of them are left.
+    /// For how many calls of [`retry`] the entry point waits after the present batch, and how many of them are
+    /// left.
     wait: AtomicU32,
     left: AtomicU32,
 }
@@ -46,15 +49,15 @@ static ENTRIES: [Entry; MOST] = [const {
     }
 }; MOST];
 
-/// Those that are or were busy, in the order in which they became busy, and how many they are.
+/// The entry points that are or were busy, in the order in which they became busy, and their number.
 static LIST: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 static LISTED: AtomicU32 = AtomicU32::new(0);
 
-/// When the measurement began, and the calls per second that one entry point may have timed (bits of an `f64`).
+/// When the measurement began, and how many calls per second one entry point may have timed (bits of an `f64`).
 static START: AtomicU64 = AtomicU64::new(0);
 static ALLOWANCE: AtomicU64 = AtomicU64::new(0);
 
-/// Begins, with `allowance` calls per second for the process.
+/// Begins the measurement. The process may have `allowance` calls per second timed.
 pub fn start(time: u64, allowance: f64) {
     START.store(time, Ordering::Relaxed);
     ALLOWANCE.store((PART * allowance).to_bits(), Ordering::Release);
@@ -72,7 +75,8 @@ pub fn for_each_busy(visit: impl Fn(usize)) {
     listed.filter(|&index| is_busy(index)).for_each(visit);
 }
 
-/// Gives a small batch to the busy entry points whose turn it is. `visit` gets each of them.
+/// Gives a small batch to the busy entry points that have waited long enough. `visit` is called with each of
+/// them.
 pub fn retry(visit: impl Fn(usize)) {
     let time = now();
     for_each_busy(|index| {
@@ -89,7 +93,7 @@ pub fn retry(visit: impl Fn(usize)) {
     });
 }
 
-/// What becomes of a call.
+/// What happens with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It is timed.
@@ -100,7 +104,7 @@ pub enum Verdict {
     BusyNow,
 }
 
-/// A call of an entry point begins.
+/// Decides what happens with a call of an entry point that begins now.
 pub fn call(index: usize) -> Verdict {
     let Some(entry) = ENTRIES.get(index) else { return Verdict::Busy };
     if entry.is_busy.load(Ordering::Relaxed) {
@@ -118,8 +122,8 @@ pub fn call(index: usize) -> Verdict {
     verdict
 }
 
-/// The next batch, or the end of timing every call. Only the thread with the first call beyond the batch
-/// decides; calls that others make meanwhile are timed.
+/// Allows the next batch, or makes the entry point busy. Only the thread with the first call after the batch
+/// decides. Calls that other threads make meanwhile are timed.
 #[cold]
 fn next_batch(entry: &Entry, number: u64) -> Verdict {
     let allowed = entry.allowed.load(Ordering::Acquire);
@@ -159,7 +163,7 @@ mod tests {
 
     #[test]
     fn seldom_calls_stay_timed_and_bursts_do_not() {
-        // Four thousand million calls per second are allowed, so these are seldom.
+        // Four thousand million calls per second are allowed, so that these calls count as seldom.
         start(now(), 8e9);
         assert!((0..100_000).all(|_| call(1) == Verdict::Timed) && !is_busy(1));
         start(now(), 4.0);
@@ -172,7 +176,7 @@ mod tests {
             busy.fetch_add(index as u32, Ordering::Relaxed);
         });
         assert_eq!(busy.into_inner(), 2);
-        // It waits one turn, then two, and gets a small batch each time.
+        // The entry point waits one call of `retry`, then two, and gets a small batch each time.
         for turns in [1, 2, 4] {
             assert!((1..turns).all(|_| !retried()));
             assert!(retried());

@@ -16,15 +16,15 @@ pub struct TimeInMpi {
 }
 
 impl TimeInMpi {
-    /// The largest standard error of a process, as a part of its time, with which it has a figure.
+    /// If the standard error of a process is larger than this part of its time, its figure is not used.
     const LARGEST_ERROR: f64 = 0.1;
 
-    /// All calls were timed.
+    /// The figure of a process in which all calls were timed.
     pub fn certain(seconds: f64, elapsed: f64, calls: u64) -> TimeInMpi {
         TimeInMpi { seconds: seconds.min(elapsed), error: 0.0, elapsed, calls }
     }
 
-    /// The time is an estimate with this standard error.
+    /// The figure of a process whose time is an estimate with this standard error.
     pub fn estimated(seconds: f64, error: f64, elapsed: f64, calls: u64) -> TimeInMpi {
         TimeInMpi { error, ..TimeInMpi::certain(seconds, elapsed, calls) }
     }
@@ -50,11 +50,11 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// The largest standard error of the mean over the processes, as a part of their time, with which it is
-    /// shown.
+    /// If the standard error of the mean over the processes is larger than this part of their time, the mean is
+    /// not shown.
     const LARGEST_ERROR: f64 = 0.03;
 
-    /// Adds a process; `None` if it has no figure.
+    /// Adds a process. `measured` is `None` if it has no figure.
     pub fn add(&mut self, measured: Option<TimeInMpi>) {
         self.processes += 1;
         if let Some(measured) = measured.filter(TimeInMpi::is_good) {

@@ -1,14 +1,14 @@
 //! Time in MPI: how long the process was in calls that move data or wait for other processes.
 //!
 //! With the setting `all`, every such call is timed from the start of the job to its end. With `sampled`, every
-//! call of an entry point that is called seldom is timed ([`entries`]). In calls of a busy entry point the thread
-//! only notes that it is in one, which takes two nanoseconds. A thread of the library looks at random
-//! moments how many threads are in such calls ([`watcher`], [`sampler`]). The times of all threads are added up
-//! ([`sums`]). The sum is never more than the time of the process. It has a standard error, and there is no
-//! figure if that is large ([`figure`]).
+//! call of an entry point that is called seldom is timed ([`entries`]). In calls of a busy entry point the
+//! thread only notes that it is in one, which takes two nanoseconds. A thread of the library counts at random
+//! moments the threads that are in such calls ([`watcher`], [`sampler`]). The times of all threads are added up
+//! ([`sums`]). The sum is never more than the time of the process. It has a standard error. If the standard
+//! error is too large, there is no figure ([`figure`]).
 //!
-//! The thread makes no MPI call and sees no signal. Slots are changed by single exchanges of words
-//! without a lock, so that a process may be forked at any moment; the child has no such thread.
+//! The thread of the library makes no MPI call and gets no signal. Slots are changed by single exchanges of
+//! words without a lock, so that a process may be forked at any moment. The child has no such thread.
 //!
 //! Limits: the time does not contain calls that are under way when timing begins, file operations, and
 //! functions that do not wait for other processes (MPI_Comm_rank, MPI_Pack).
@@ -31,18 +31,17 @@ pub use sums::Call;
 static ALWAYS: AtomicBool = AtomicBool::new(false);
 /// When timing all calls began.
 static STARTED: AtomicU64 = AtomicU64::new(0);
-/// Calls of entry points that are called seldom are timed, and those of others are noted.
+/// Calls of entry points that are called seldom are timed, and calls of busy entry points are noted.
 static SAMPLED: AtomicBool = AtomicBool::new(false);
-/// Calls of busy entry points are noted just now.
+/// Calls of busy entry points are noted at present. The sampler switches this on and off.
 static NOTED: AtomicBool = AtomicBool::new(true);
 
-/// Functions that switch the timing of entry points on and off, by what [`way`] says. May be called by
-/// several threads at once.
+/// Functions of the entry points that point slots to where [`way`] says. Several threads may call them at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots {
-    /// Sees to all slots of calls that can be timed.
+    /// Points the slots of all entry points that can be timed.
     pub all: fn(),
-    /// Sees to one.
+    /// Points the slot of one entry point.
     pub one: fn(usize),
 }
 
@@ -53,7 +52,7 @@ fn point_all() {
     SLOTS.get().inspect(|slots| (slots.all)());
 }
 
-/// Points the slots of the busy entry points: something has changed for them.
+/// Points the slots of the busy entry points, because [`way`] has changed for them.
 fn point_busy() {
     SLOTS.get().inspect(|slots| entries::for_each_busy(slots.one));
 }
@@ -74,7 +73,7 @@ fn seconds(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64 / 1e9
 }
 
-/// What becomes of the calls of an entry point just now.
+/// What happens with the calls of an entry point at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// They go to their function at once.
@@ -85,7 +84,7 @@ pub enum Way {
     Noted,
 }
 
-/// What becomes of the calls of an entry point just now.
+/// What happens with the calls of an entry point at present.
 pub fn way(index: usize) -> Way {
     if ALWAYS.load(Ordering::Acquire) {
         return Way::Timed;

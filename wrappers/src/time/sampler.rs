@@ -1,33 +1,35 @@
-//! When the watcher looks, when calls are noted, and how what was seen is scaled to the whole run.
+//! When the watcher takes samples, when calls are noted, and how the samples are scaled to the whole run.
 //!
-//! Time is divided into cycles of random length. At the end of a cycle the watcher looks. A thread that is in a call
-//! then stands for the whole cycle in calls. The length of a cycle does not depend on what happens in it, so
-//! that every moment is as likely to be seen as its weight says, whatever rhythm the program has.
+//! Time is divided into cycles of random length. At the end of a cycle the watcher takes a sample. A thread
+//! that is in a call at that moment counts as if it had been in a call during the whole cycle. The length of a
+//! cycle does not depend on what the program does in it. So every moment is sampled with a probability in
+//! proportion to its weight, for every rhythm of the program.
 //!
-//! Cycles become longer with time: there are a thousand in the first seconds, and as many in every later span of
-//! time that is as long as all before it, as the error depends on their number.
+//! Cycles become longer with time. There are about a thousand of them in the first seconds. Later, each
+//! doubling of the elapsed time has about as many cycles as the one before, because the relative error depends
+//! on their number.
 //!
-//! Noting a call takes two nanoseconds. In a program that makes very many calls they are noted in a part of the
-//! time only, in *phases* of random distance. A call that begins in a phase, whenever it ends, stands for as
-//! many others as the phases are fewer than all of the time.
+//! Noting a call takes two nanoseconds. In a program that makes very many calls, calls are noted only during a
+//! part of the time, in *phases* at random distances. A call that begins in a phase counts with a weight,
+//! whenever it ends: the length of all the time divided by the length of all phases.
 
-/// Part of the time since the first cycle that a cycle is long.
+/// The mean length of a cycle, as a part of the time since the first cycle.
 const PART: f64 = 1.0 / 1000.0;
 /// The shortest and the longest cycle, in seconds.
 const CYCLE: (f64, f64) = (0.004, 0.5);
 /// The shortest cycle in a phase, in seconds.
 const LEAST: f64 = 0.001;
-/// Mean cycles in a phase, and the seconds of the shortest phase.
+/// The length of a phase in mean cycles, and the length of the shortest phase in seconds.
 const PHASE: (f64, f64) = (1.0, 0.02);
-/// Calls per second that are noted on average: two parts in a thousand of the time of a program that does nothing
-/// else.
+/// The number of calls per second that are noted on average. They take two parts in a thousand of the time of a
+/// program that does nothing but call MPI.
 const MANY: f64 = 1_000_000.0;
-/// Seconds over which calls are counted for that.
+/// Seconds over which the rate of calls is averaged.
 const MEMORY: f64 = 0.25;
 /// The largest weight of a call.
 const HEAVIEST: f64 = 64.0;
 
-/// Decides when to look and when to note.
+/// Decides when a sample is taken, and when calls are noted.
 #[derive(Debug)]
 pub struct Sampler {
     random: u64,
@@ -37,16 +39,16 @@ pub struct Sampler {
     elapsed: f64,
     /// Calls per second while calls are noted.
     rate: f64,
-    /// Calls are noted just now.
+    /// Calls are noted at present.
     is_noting: bool,
-    /// When that changes, in seconds since the first cycle began.
+    /// When `is_noting` changes, in seconds since the first cycle began.
     change: f64,
-    /// What a call counts for.
+    /// The weight of a call in a sample.
     weight: f64,
 }
 
 impl Sampler {
-    /// With `crowd` processes for each processor.
+    /// A sampler for a node with `crowd` processes for each processor.
     pub fn new(seed: u64, crowd: f64) -> Sampler {
         Sampler {
             random: seed | 1,
@@ -73,17 +75,18 @@ impl Sampler {
         (PART * self.elapsed).clamp(CYCLE.0, CYCLE.1) * self.crowd
     }
 
-    /// The length of the next cycle, in seconds. In phases there are as many as else in all of the time.
+    /// The length of the next cycle, in seconds. The cycles of a phase are so short that all phases together
+    /// have as many cycles as there would be without phases.
     pub fn next(&mut self) -> f64 {
         let mean = self.mean();
         let in_phase = (mean / self.weight).max(mean.min(LEAST * self.crowd));
         let length = (if self.is_noting { in_phase } else { mean }) * self.about_one();
-        // A change in time: phases must not become shorter or longer.
+        // A cycle must not end after a change of `is_noting`, or the phase would become longer.
         let left = if self.weight > 1.0 { self.change - self.elapsed } else { f64::INFINITY };
         length.min(left.max(LEAST / 10.0))
     }
 
-    /// What a call that is seen counts for just now.
+    /// The weight of a call in the present sample.
     pub fn weight(&self) -> f64 {
         self.weight
     }
@@ -93,7 +96,8 @@ impl Sampler {
         self.is_noting
     }
 
-    /// A cycle of this length has ended, in which so many calls were noted. Whether a group of cycles ends with it.
+    /// To be called at the end of a cycle of this `length`, in which `calls` calls were noted. Returns whether
+    /// a group of cycles ends with this cycle.
     pub fn learn(&mut self, calls: u64, length: f64) -> bool {
         let was_noting = self.is_noting;
         self.elapsed += length;
@@ -111,11 +115,12 @@ impl Sampler {
                     self.weight = weight;
                     phase
                 }
-                // As if the time began anywhere between two phases.
+                // The first pause is shortened by a random part, as if the time began anywhere between two
+                // phases.
                 (false, true) => (weight - 1.0) * phase * (self.about_one() - 0.5),
                 (false, false) => (self.weight - 1.0) * phase * self.about_one(),
             };
-            // Changes happen at the ends of cycles; their delays must not add up.
+            // Changes happen at the ends of cycles, a little late. The delays must not add up.
             let begin = if was_always { self.elapsed } else { self.change };
             self.change = begin + length;
         }
@@ -123,29 +128,31 @@ impl Sampler {
     }
 }
 
-/// What was seen.
+/// The sums over the samples.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Seen {
-    /// Seconds of whole cycles, and of those in calls.
+    /// Seconds of all cycles, and the seconds in calls according to the samples.
     cycles: f64,
     in_calls: f64,
-    /// Both at the end of the last group of cycles, and the part of it in calls.
+    /// `cycles` and `in_calls` at the end of the last group of cycles, and the part of that group that was in
+    /// calls.
     group: (f64, f64),
     part: Option<f64>,
     variance: f64,
 }
 
 impl Seen {
-    /// A cycle of this `length`, at whose end so many threads were `inside` calls that each count `weight` times.
+    /// Adds a cycle of this `length`, at whose end `inside` threads were in calls that each count with this
+    /// `weight`.
     pub fn add(&mut self, length: f64, inside: u32, weight: f64) {
         self.cycles += length;
         self.in_calls += f64::from(inside) * weight * length;
     }
 
-    /// A group of cycles ends: one cycle, or a phase and the time up to the next one.
+    /// Ends a group of cycles. A group is one cycle, or a phase and the time up to the next phase.
     ///
-    /// Groups that follow each other differ by what the program did and by chance. Half of the square of the
-    /// difference is on average not less than the variance by chance (von Neumann 1941).
+    /// Consecutive groups differ because the program did different things, and by chance. Half of the square of
+    /// the difference is on average not less than the variance by chance (von Neumann 1941).
     pub fn end_group(&mut self) {
         let length = self.cycles - self.group.0;
         let part = (self.in_calls - self.group.1) / length.max(1e-9);
@@ -255,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_no_measurement() {
+    fn less_than_half_of_the_time_gives_no_estimate() {
         let mut seen = Seen::default();
         assert_eq!(seen.estimate(1.0), None);
         seen.add(0.25, 1, 2.0);

@@ -23,12 +23,12 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call begins now.
+    /// Begins a call now.
     pub fn begin() -> Call {
         Call { started: now() }
     }
 
-    /// It ends.
+    /// Ends the call, and adds its time to the sums.
     pub fn end(&self) {
         let clock = COUNTERS.clock.load(Ordering::Relaxed);
         let nanoseconds = now().saturating_sub(self.started + clock);
@@ -37,7 +37,8 @@ impl Call {
     }
 }
 
-/// Seconds that reading the clock takes: the least of a few tries. On some machines it is a system call.
+/// Measures the seconds that one reading of the clock takes: the smallest of a few measurements. On some
+/// machines it is a system call. The time is kept and subtracted from the time of each call.
 pub fn measure_clock() -> f64 {
     const READS: u64 = 16;
     let tries = (0..4).map(|_| {
@@ -57,7 +58,7 @@ pub fn calls() -> u64 {
     COUNTERS.calls.load(Ordering::Relaxed)
 }
 
-/// Seconds in them.
+/// Seconds in calls that were timed.
 pub fn in_calls() -> f64 {
     COUNTERS.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
 }

@@ -1,11 +1,12 @@
 //! The thread that watches the calls of busy entry points.
 //!
-//! At first no entry point is busy, and no thread runs beside the program: in many programs that stays so to
-//! the end. The first entry point that becomes busy starts the watcher. It sleeps, and looks at random moments
-//! ([`sampler`](super::sampler)) how many threads are in a call of a busy entry point.
+//! At first no entry point is busy, and the library has no thread. In many programs this stays so to the end.
+//! The first entry point that becomes busy starts the thread. It sleeps, and counts at random moments
+//! ([`sampler`](super::sampler)) the threads that are in a call of a busy entry point.
 //!
-//! Limits: if the thread cannot be started, there is no figure. A call that is left by longjmp or by an exception
-//! counts as long as later calls lie deeper on the stack.
+//! Limits: if the thread cannot be started, there is no figure. If a call is left by longjmp or by an
+//! exception, the program's thread counts as being in a call as long as its later calls lie deeper on the
+//! stack.
 
 use super::sampler::{Sampler, Seen};
 use super::{
@@ -21,18 +22,19 @@ use std::time::Duration;
 
 /// Part of the time of the program that timing its calls may take.
 const SHARE: f64 = 0.0005;
-/// What timing a call takes beside the clock, in seconds, where little of it is in the caches: 40 ns
-/// if all is.
+/// The seconds that timing a call takes apart from reading the clock, if little of the code is in the caches.
+/// If all of it is in the caches, it takes 40 ns.
 const THUNK: f64 = 300e-9;
 /// Bytes of the stack of the thread, which runs only the code of this folder.
 const STACK: usize = 128 << 10;
-/// Nanoseconds of its turns on the processor: the least that the kernel takes.
+/// The length of the thread's turns on the processor in nanoseconds. This is the smallest value that the kernel
+/// accepts.
 const TURN: u64 = 100_000;
-/// After so many cycles without a call the thread looks whether the program is still there.
+/// After this many cycles without a noted call, the thread checks whether the program is still running.
 const QUIET: u32 = 10;
-/// Seconds between two tries whether entry points are still busy.
+/// Seconds between two calls of [`entries::retry`].
 const RETRY: f64 = 0.5;
-/// A thread that began in this last part of the time need not have seen anything.
+/// If the thread ran only for this last part of the time, or less, its samples may be too few for an estimate.
 const SOON: f64 = 0.05;
 
 /// State of the measurement.
@@ -47,13 +49,13 @@ struct Watch {
 }
 
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
-/// Whether the thread is wanted.
+/// True when a thread tried to start the watcher's thread.
 static THREAD: AtomicBool = AtomicBool::new(false);
 /// A word that changes to wake the thread.
 static NEWS: AtomicU32 = AtomicU32::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Begins, with all calls.
+/// Begins the measurement. At first all calls are timed.
 pub fn start() {
     let mut watch = WATCH.lock();
     if watch.is_some() || STOP.load(Ordering::Acquire) {
@@ -71,7 +73,7 @@ pub fn start() {
     point_all();
 }
 
-/// Ends, and gives what was measured.
+/// Ends the measurement and returns its result.
 pub fn stop() -> Option<TimeInMpi> {
     STOP.store(true, Ordering::Release);
     let watch = WATCH.lock().take()?;
@@ -96,15 +98,16 @@ pub fn stop() -> Option<TimeInMpi> {
     Some(TimeInMpi::estimated(sums::in_calls() + busy, error, elapsed, sums::calls()))
 }
 
-/// The time in calls of busy entry points, and its standard error, from what a thread saw that ran for the last
-/// `length` of `elapsed` seconds.
+/// The time in calls of busy entry points and its standard error, from the samples of a thread that ran for the
+/// last `length` of `elapsed` seconds.
 fn busy_time(seen: Seen, length: f64, elapsed: f64) -> Option<(f64, f64)> {
-    // Any time up to that of the thread would be as likely.
+    // Without an estimate, every time between 0 and `length` is taken as equally likely. These are its mean and
+    // its standard deviation.
     let soon = (length < SOON * elapsed).then_some((length / 2.0, length / 12f64.sqrt()));
     seen.estimate(length).or(soon)
 }
 
-/// An entry point has become busy. The first one starts the thread.
+/// To be called when an entry point has become busy. The first call starts the thread.
 #[cold]
 pub fn busy(index: usize) {
     point_one(index);
@@ -126,7 +129,7 @@ pub fn busy(index: usize) {
 /// Asks the kernel for short turns on the processor. A thread with short turns runs as soon as its time has come
 /// (Linux 6.12 and later). Else it would often run only when the program's thread sleeps, and see no call.
 fn take_short_turns() {
-    /// As the kernel has it (sched_setattr(2)).
+    /// The structure of the system call (sched_setattr(2)).
     #[repr(C)]
     #[derive(Default)]
     struct Attributes {
@@ -183,8 +186,8 @@ fn run(mut sampler: Sampler, mut began: u64) -> Seen {
     seen
 }
 
-/// Whether the first thread has ended (pthread_exit) without MPI_Finalize: this one must not keep the
-/// process alive.
+/// Whether the first thread of the process has ended (pthread_exit) without MPI_Finalize. The watcher's thread
+/// then ends, because it must not keep the process alive.
 fn program_is_gone() -> bool {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());

@@ -4,8 +4,8 @@ use crate::entry::fortran_arguments::{code, effective, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 
-/// An attribute of the world: that of the replacement, or else that of the true world, which has the predefined
-/// attributes.
+/// An attribute of the world: the replacement's attribute, or else the attribute of the true world, which has
+/// the predefined attributes.
 ///
 /// # Safety
 /// Arguments of the program; `get` sets `flag` and `ierror`.

@@ -1,4 +1,5 @@
-//! Wrappers of the calls that free a communicator: what was recorded on it is added to the rows first.
+//! Wrappers of the calls that free a communicator. The collective calls that were counted on it are added to
+//! the rows before.
 
 use crate::entry::fortran_arguments::comm;
 use crate::entry::next::{self, Argument};

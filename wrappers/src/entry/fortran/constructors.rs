@@ -1,7 +1,8 @@
 //! The constructors of topologies from Fortran: the counterparts of `entry::constructors`.
 //!
-//! Calls that every process makes with the same arguments go on to the Fortran function, with
-//! another communicator where the ranks are new. If the edges belong to other processes now, the C function is called.
+//! MPI_Cart_create and MPI_Graph_create get the same arguments in every process. They are passed on to the
+//! Fortran function, on another communicator if the ranks are new. If the edges of a distributed graph move to
+//! other processes, the C function is called instead.
 
 use crate::entry::constructors::{cartesian, graph, with_edges};
 use crate::entry::fortran_arguments::{comm, effective, int};
@@ -15,9 +16,9 @@ use libc::c_int;
 use rw::launch::DeclaredTopology;
 use std::sync::OnceLock;
 
-/// What Fortran passes for MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY: addresses of variables that have
-/// other names in every MPI and, in MPICH's mpi_f08, with every compiler. `None` if none is known:
-/// then the numbers at these addresses could be taken for weights.
+/// What Fortran passes for MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY: the addresses of variables. Each MPI library
+/// has other names for these variables, and in MPICH's mpi_f08 each compiler as well. `None` if none of the
+/// names is found: the numbers at these addresses could then be taken for weights.
 fn sentinels() -> Option<&'static Sentinels> {
     static KNOWN: OnceLock<Sentinels> = OnceLock::new();
     let known = KNOWN.get_or_init(|| Sentinels {
@@ -55,7 +56,7 @@ fn array(argument: Argument) -> *const c_int {
     argument.cast_const().cast()
 }
 
-/// The communicator and the LOGICAL `reorder` to pass on. The first two arguments are places in memory for them.
+/// The communicator and the LOGICAL `reorder` to pass on. `base` and `none` are memory for the values.
 unsafe fn arguments<A: Abi>(
     step: &Step<A>,
     base: &mut c_int,

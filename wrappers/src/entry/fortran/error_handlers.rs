@@ -5,7 +5,7 @@ use crate::entry::fortran_arguments::{code, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 
-/// An error handler for the world goes to both worlds.
+/// Sets an error handler. If the program sets it on the world, it is set on both worlds.
 ///
 /// # Safety
 /// Arguments of the program; `set` sets `ierror`.

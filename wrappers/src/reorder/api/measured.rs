@@ -25,8 +25,8 @@ type Sums = BTreeMap<u32, u64>;
 
 static BASELINE: Mutex<Sums> = Mutex::new(Sums::new());
 
-/// Bytes between this process and each task since the launch began; each counts once, whatever other
-/// threads free meanwhile.
+/// Bytes between this process and each task since the launch began. Each byte counts once, even if other
+/// threads free communicators at the same time.
 fn total<A: Abi>() -> Sums {
     communicators::MOVES.between(sum::<A>)
 }
@@ -51,7 +51,7 @@ fn sum<A: Abi>() -> Sums {
     sums
 }
 
-/// What `now` has more than `before`.
+/// The bytes that `now` has more than `before`, for each task with more.
 fn less(now: Sums, before: &Sums) -> Vec<(u32, u64)> {
     now.into_iter()
         .map(|(task, bytes)| (task, bytes.saturating_sub(before.get(&task).copied().unwrap_or(0))))
@@ -65,7 +65,7 @@ pub fn since_reset<A: Abi>() -> Vec<(u32, u64)> {
     less(now, &BASELINE.lock())
 }
 
-/// Begins anew.
+/// Stores the present sums. Later calls of [`since_reset`] give only what was sent after this call.
 pub fn reset<A: Abi>() -> c_int {
     if counters::tasks() == 0 {
         return NOT_NOW;
@@ -83,6 +83,10 @@ mod tests {
     fn only_what_came_later_counts() {
         let before = Sums::from([(1, 10), (3, 5), (4, 9)]);
         let now = Sums::from([(0, 7), (1, 30), (3, 5), (4, 8)]);
-        assert_eq!(less(now, &before), [(0, 7), (1, 20)], "and never less than nothing");
+        assert_eq!(
+            less(now, &before),
+            [(0, 7), (1, 20)],
+            "a sum that became smaller counts as no traffic"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What the functions of `include/rankweave.h` do, for programs that know of rankweave. The functions
-//! themselves are entry points in the layer above.
+//! The functions of `include/rankweave.h`, for programs that are written for rankweave. The exported symbols
+//! are in the folder `entry`.
 
 pub mod measured;
 pub mod reorder;
@@ -8,9 +8,9 @@ pub mod roles;
 use crate::mpi::abi::{Abi, Handle};
 use libc::c_int;
 
-/// Done.
+/// The call succeeded.
 pub const OK: c_int = 0;
-/// Before MPI is initialised, after it is finalised, or nothing is recorded.
+/// MPI is not initialised yet, or it is finalised already, or nothing is recorded.
 pub const NOT_NOW: c_int = 1;
 /// A null pointer, MPI_COMM_NULL, or communicators that do not belong together.
 pub const BAD_ARGUMENT: c_int = 2;

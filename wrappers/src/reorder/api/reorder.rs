@@ -1,4 +1,5 @@
-//! New rank orders of the processes of a communicator that the program asked for.
+//! `rankweave_reorder` and `rankweave_newrank`: the program asks for a new rank order of the processes of a
+//! communicator.
 
 use super::measured;
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};
@@ -11,9 +12,9 @@ use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::launch::constructor::Weights;
 
-/// Puts a communicator with the processes of `comm` into `out`: in a better order, or in the same one if
-/// there is none. Collective over `comm`. Attributes and topologies are not carried over, whichever
-/// it is, so that a program does not come to rely on them.
+/// Writes a communicator with the processes of `comm` to `out`. Its processes are in a better order, or in the
+/// same order if no better one is found. Collective over `comm`. Attributes and topologies are not carried over
+/// in either case, so that a program does not come to rely on them.
 ///
 /// # Safety
 /// `out` is null or where a handle can be put; `comm` is a communicator of the program.
@@ -27,8 +28,8 @@ pub unsafe fn reorder<A: Abi>(comm: A::Comm, out: *mut A::Comm) -> c_int {
     if made.is_some() { OK } else { MPI_FAILED }
 }
 
-/// The processes of `comm` in an order that suits what they sent; `None`, in all of them alike, to leave
-/// them as they are.
+/// A communicator with the processes of `comm` in a better order for the traffic that they sent. `None` in all
+/// processes if their order stays.
 fn ordered<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     let group = Group::<A>::asked(comm)?;
     let edges = group.by_rank(measured::since_reset::<A>());
@@ -39,7 +40,7 @@ fn ordered<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     made
 }
 
-/// The processes of `comm` in their order.
+/// A communicator with the processes of `comm` in the same order.
 fn same_order<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     let comm = world::effective::<A>(comm);
     let mpi = pmpi::<A>();
@@ -66,9 +67,9 @@ fn same_order<A: Abi>(comm: A::Comm) -> Option<A::Comm> {
     (code == 0 && made != A::comm_null()).then_some(made)
 }
 
-/// Puts into `newrank` the rank that the caller should have, by the topology of `comm`: that of a
-/// distributed graph with its weights; edges without weights are weighed by what ran along them.
-/// Collective over `comm`.
+/// Writes to `newrank` the rank that the caller should have according to the topology of `comm`. The weights of
+/// a distributed graph are used. Edges without weights get the traffic that was recorded along them as their
+/// weight. Collective over `comm`.
 ///
 /// # Safety
 /// `newrank` is null or the address of an int; `comm` is a communicator of the program.
@@ -109,7 +110,8 @@ fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int>
     order?.iter().position(|&process| process == rank).map(|at| at as c_int)
 }
 
-/// To whom this process sends in its topology, and whether weights were given.
+/// The ranks to which this process sends in its topology, each with a weight, and whether the program gave the
+/// weights. An edge without a weight has the weight 1.
 fn declared<A: Abi>(
     comm: A::Comm,
     rank: u32,
@@ -137,7 +139,7 @@ fn declared<A: Abi>(
     if code != 0 || sources < 0 || destinations < 0 {
         return None;
     }
-    // An address is wanted even for none.
+    // MPI needs a valid address even if there are no neighbours.
     let room = |count: c_int| vec![0; count.max(1) as usize];
     let (mut from, mut from_weights) = (room(sources), room(sources));
     let (mut to, mut to_weights) = (room(destinations), room(destinations));

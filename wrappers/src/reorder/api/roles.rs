@@ -1,8 +1,10 @@
-//! Which process takes over the work of which other one between two communicators of the same
-//! processes, and the move of the data that belongs to it.
+//! `rankweave_reorder_roles` and `rankweave_move`: after a new rank order, which process takes over the work of
+//! which other process, and the move of the data of this work.
 //!
-//! A role is the number that a program computes with: role k belongs to the process of rank k. All
-//! ranks given here are ranks of the first communicator, so that one exchange on it moves the data.
+//! Two communicators of the same processes in different orders are compared. A role is a rank as a part of the
+//! work: role k belongs to the process of rank k, in the first communicator before the new order, and in the
+//! second communicator after it. All ranks given here are ranks of the first communicator, so that one exchange
+//! on it moves the data.
 
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};
 use crate::comm::exchange::send_receive;
@@ -22,13 +24,13 @@ const TAG: c_int = 11;
 /// Ranks of the first communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Roles {
-    /// The process that had the role that the caller has in the second.
+    /// The process that had, in the first communicator, the role that the caller has in the second one.
     takes: c_int,
-    /// The process that has, in the second, the role that the caller had.
+    /// The process that has, in the second communicator, the role that the caller had in the first one.
     taker: c_int,
 }
 
-/// Puts the roles where the program wants them.
+/// Writes the ranks of both processes to the addresses that the program gave.
 ///
 /// # Safety
 /// The pointers are null or addresses of ints.
@@ -48,7 +50,8 @@ pub unsafe fn report<A: Abi>(
     OK
 }
 
-/// `None` unless both communicators have the same processes. Local.
+/// The roles of the caller. `None` unless both communicators have the same number of processes and the caller's
+/// rank in the second one belongs to a process of the first. Local.
 fn between<A: Abi>(comm: A::Comm, out: A::Comm) -> Option<Roles> {
     if is_no_communicator::<A>(comm) || is_no_communicator::<A>(out) {
         return None;
@@ -80,11 +83,12 @@ fn between<A: Abi>(comm: A::Comm, out: A::Comm) -> Option<Roles> {
     }
 }
 
-/// Moves the data of all roles at once; every process gives all of its own. Nothing is moved unless
-/// every buffer has room for just what comes. Collective over `comm`.
+/// Moves the data of all roles at once. Every process sends all the data of its old role. Nothing is moved
+/// unless the buffer of every process is exactly as large as the data that it receives. Collective over `comm`.
 ///
 /// # Safety
-/// Buffers of these many bytes that do not overlap; communicators of the program.
+/// `mine` has `bytes` bytes and `taken` has `room` bytes, and they do not overlap. Both handles are
+/// communicators of the program.
 pub unsafe fn exchange<A: Abi>(
     comm: A::Comm,
     out: A::Comm,
@@ -130,7 +134,7 @@ pub unsafe fn exchange<A: Abi>(
 }
 
 /// # Safety
-/// As [`exchange`], and what comes is as long as `room`.
+/// As for [`exchange`]. The data that this process receives has `room` bytes.
 unsafe fn swap<A: Abi>(
     private: &PrivateComm<A>,
     roles: Roles,
@@ -164,8 +168,7 @@ unsafe fn swap<A: Abi>(
     good
 }
 
-/// A communicator of our own for the processes of `comm`, so that nothing the program waits for can
-/// be mistaken for it.
+/// A private communicator for the processes of `comm`. Messages on it cannot match receives of the program.
 fn private<A: Abi>(comm: A::Comm) -> Option<PrivateComm<A>> {
     let comm = world::effective::<A>(comm);
     let mpi = pmpi::<A>();

@@ -60,9 +60,9 @@ pub fn range_around(address: usize) -> Range<usize> {
     range
 }
 
-/// For each name the file of the first mapped object that defines it (nothing for the program), in
-/// the loader's order: of all objects, or of those before the one that holds the address `until`.
-/// Much faster than dlsym for many names.
+/// For each name, the file of the first mapped object that defines it, in the order of the loader (an empty
+/// name for the executable). With `until`, only the objects before the one that holds this address are
+/// searched. Much faster than dlsym for many names.
 pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
     let mut files = vec![None; names.len()];
     look_up(names, until, |name, object| {
@@ -72,15 +72,15 @@ pub fn definers(names: &[&CStr], until: Option<usize>) -> Vec<Option<CString>> {
     files
 }
 
-/// For each name whether such an object defines it.
+/// For each name, whether one of these objects defines it. `until` as for [`definers`].
 pub fn defined(names: &[&CStr], until: Option<usize>) -> Vec<bool> {
     let mut defined = vec![false; names.len()];
     look_up(names, until, |name, _| defined[name] = true);
     defined
 }
 
-/// The mapped objects that define any of these names, of those that are `wanted`: all by the address of
-/// their headers, which differs between objects (where they start need not).
+/// The `wanted` mapped objects that define any of these names. Objects are given by the address of their
+/// program headers, which is different for each object. Their base addresses may be equal.
 pub fn with_any(names: &[&CStr], wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     let hashes: Vec<u32> = names.iter().map(|name| gnu_hash(name.to_bytes())).collect();
     let mut found = Vec::new();
@@ -127,9 +127,9 @@ fn look_up(names: &[&CStr], until: Option<usize>, mut found: impl FnMut(usize, &
     });
 }
 
-/// True if an MPI library is mapped, or can come later: something besides this library refers to
-/// dlopen, or to what finds it. (The modules that the C library loads for itself are not meant.)
-/// Allocates nothing: most processes that this library is preloaded into end here.
+/// True if an MPI library is mapped, or can be loaded later: then an object other than this library refers to
+/// dlopen, or to a function that can find dlopen. Modules that the C library loads for itself do not count.
+/// Allocates nothing, because in most processes with this library nothing follows this call.
 pub fn may_have_mpi() -> bool {
     let here = may_have_mpi as *const () as usize;
     let loads = [c"dlopen", c"dlsym", c"dlmopen", c"dlvsym"];

@@ -37,9 +37,9 @@ fn old_hash(name: &[u8]) -> u32 {
 /// Tables of a mapped object.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// The loader's own text, see [`Self::path`].
+    /// The name in the memory of the loader, see [`Self::path`].
     name: *const libc::c_char,
-    /// Where the object is mapped: what its addresses are relative to.
+    /// The address to which the object's own addresses are relative.
     pub base: usize,
     /// Address of its symbol table.
     pub symbols: usize,
@@ -47,16 +47,16 @@ pub struct Object {
     gnu_hash: usize,
     /// The hash table of older linkers, which also tells how many symbols there are.
     old_hash: usize,
-    /// Address, first and end of the relocations that may name symbols: all but the linkage table's,
-    /// and those.
+    /// Two tables with the address of each and the range of its relocations that may name symbols: the general
+    /// table, and that of the linkage table.
     relocations: [(usize, Range<usize>); 2],
-    /// What the loader made read-only after relocation: whole pages.
+    /// The pages that the loader made read-only after relocation.
     read_only: Range<usize>,
 }
 
 /// A Bloom filter over the names that an object defines.
 pub struct Filter<'a> {
-    /// A power of two of them.
+    /// The words of the filter. Their number is a power of two.
     words: &'a [u64],
     shift: u32,
 }
@@ -112,7 +112,7 @@ impl Object {
         }
         let count =
             |table, bytes| if table == 0 { 0 } else { bytes / size_of::<libc::Elf64_Rela>() };
-        // The relative ones, which are most, come first and name no symbol.
+        // Relative relocations name no symbol. They come first, and are most of them.
         let relocations =
             [(rela, relative..count(rela, rela_bytes)), (jump, 0..count(jump, jump_bytes))];
         (symbols != 0 && strings != 0).then_some(Object {
@@ -149,7 +149,7 @@ impl Object {
         }
     }
 
-    /// The object's references to functions and data, its own included.
+    /// The object's references to functions and data, including those that the object defines itself.
     ///
     /// # Safety
     /// The object is still mapped.
@@ -181,7 +181,7 @@ impl Object {
         })
     }
 
-    /// Number of the symbol of this name that the object defines and others see.
+    /// Number of the symbol with this name, if the object defines it for other objects.
     ///
     /// # Safety
     /// The object is still mapped.

@@ -1,4 +1,5 @@
-//! A word of a mapped object that the loader fills with an address, and that can be filled with another.
+//! A reference: a word of a mapped object into which the loader writes the address of a symbol. It can be
+//! overwritten with another address.
 
 use libc::c_void;
 use std::ffi::CStr;
@@ -8,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Reference<'a> {
     pub name: &'a CStr,
-    /// Zero is an answer.
+    /// The reference is weak: it is zero if nothing defines the symbol.
     pub weak: bool,
-    /// The symbol is one of the object's own too.
+    /// The object itself defines the symbol.
     pub defined: bool,
-    /// It belongs to the tables through which code calls, not to data of the program.
+    /// The word belongs to the tables through which code calls functions, and not to the data of the object.
     pub linkage: bool,
     pub(super) place: usize,
     pub(super) protected: bool,
@@ -28,7 +29,8 @@ impl Reference<'_> {
         unsafe { (self.place as *const usize).read_unaligned() }
     }
 
-    /// Puts another address there. What the loader made read-only is so again afterwards.
+    /// Writes another address to the word. If the loader made the page read-only, it is read-only again
+    /// afterwards.
     ///
     /// # Safety
     /// The object is still mapped; `value` is zero for a weak reference, or does what the symbol
