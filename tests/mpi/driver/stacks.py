@@ -228,6 +228,10 @@ class OpenMpi(Stack):
 
 
 class OpenMpi4(OpenMpi):
+    """The usual choice of components on one machine: shared memory below ob1. With `every_component` it is left to
+    Open MPI, which first asks all components for networks and takes a third longer to start."""
+
+    every_component = False
     name, compiler, launcher, fortran = "openmpi4", "mpicc.openmpi", "mpirun.openmpi", "mpif90.openmpi"
     extra = ("--oversubscribe", "--bind-to", "none")
     unsteady = ("windows that disjoint communicators make at the same time share one file in Open MPI 4, "
@@ -236,6 +240,12 @@ class OpenMpi4(OpenMpi):
         (("mpif", "mpi", "f08"), None, "MPI_Ialltoallw MPI_Ineighbor_alltoallw", None,
          "crashes: the Fortran bindings free the arrays of types before the call is complete"),
     )
+
+    def environment(self):
+        clean = super().environment()
+        if not self.every_component:
+            clean.update(OMPI_MCA_pml="ob1", OMPI_MCA_osc="^ucx", OMPI_MCA_btl="self,vader,tcp")
+        return clean
 
     def libraries(self):
         return debian("libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40")

@@ -305,9 +305,9 @@ def unstored(scene):
         else:
             open(place, "w").close()
         os.lchown(place, scene.other.uid, scene.other.gid)
-        # The store cannot be made, so that the record is refused.
+        # The store cannot be made, so that the record is refused. As it is kept nowhere, the spill files stay.
         problems += ended_well(scene.launch(scene.victim, "/proc/nothing"))
-        problems += ended_well(scene.ask(scene.victim, "recover", scene.memory, "--store", scene.store), 1)
+        problems += ended_well(scene.ask(scene.victim, "recover", scene.memory, "--store", scene.store))
         problems += ended_well(scene.ask(scene.victim, "recover", "--discard", scene.memory, "--store",
                                          scene.store), 1)
         if not os.path.lexists(place) or kind == "directory" and os.listdir(place):
