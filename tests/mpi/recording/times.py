@@ -83,7 +83,7 @@ def run(tool, results, stack, work, full):
         time it is shown. On a busy machine the program itself may be stopped between its clock and a call."""
         what = f"{stack.name} -n 2 time_patterns {name} {threads}"
         arguments = [name, str(seconds), str(threads)]
-        for attempt in range(4):
+        for attempt in range(6):
             directory = os.path.join(work, f"patterns-{stack.name}-{name}-{threads}-{attempt}")
             os.makedirs(directory, exist_ok=True)
             variables = {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
@@ -122,7 +122,7 @@ def run(tool, results, stack, work, full):
     launch(SOURCE, ["wait"], "sampled", tolerance=(0.3, 0.1), attempts=3)
     launch(SOURCE, ["wait"], "off")
     launch(SOURCE, ["short", "0.8"], "all", np=2, tolerance=(0.15, 0.1), attempts=3)
-    launch(SOURCE, ["fast", "1.5"], "sampled", np=2, tolerance=(0.6, 0.05), attempts=4)
+    launch(SOURCE, ["fast", "1.5"], "sampled", np=2, tolerance=(0.3, 0.1), attempts=4)
     launch(SOURCE, ["threads"], "all", tolerance=(0.15, 0.05), attempts=3)
     launch(SOURCE, ["longjmp"], "all", tolerance=(0.1, 0.1), attempts=3)
     launch(SOURCE, ["fork", "1.5"], "sampled", np=2, tolerance=(1, 0.5), attempts=4)
