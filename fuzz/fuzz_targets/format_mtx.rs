@@ -1,14 +1,6 @@
-//! The reader of mtx files survives any bytes.
+//! libFuzzer calls the check that has the name of this program. The checks are in `fuzz/src`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rankweave::formats::{Source, by_name};
-
-fuzz_target!(|bytes: &[u8]| {
-    let format = by_name("mtx").expect("a known format");
-    let source = Source::new("fuzz", bytes);
-    let _ = format.detects(&source);
-    if let Ok(matrix) = format.read(&source) {
-        assert!(matrix.is_valid());
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    rankweave_fuzz::check(env!("CARGO_BIN_NAME"), bytes);
 });

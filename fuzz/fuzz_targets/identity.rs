@@ -1,15 +1,6 @@
-//! An executable of any content and any command line give an identity or an error.
+//! libFuzzer calls the check that has the name of this program. The checks are in `fuzz/src`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rankweave::store::{build_id, identity};
-use std::io::Cursor;
-use std::path::Path;
-
-fuzz_target!(|input: (Vec<u8>, Vec<String>)| {
-    let (bytes, args) = input;
-    let _ = build_id(&mut Cursor::new(&bytes));
-    for exe in ["/bin/python3", "/bin/java", "/bin/bash"] {
-        let _ = identity(Path::new(exe), &args);
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    rankweave_fuzz::check(env!("CARGO_BIN_NAME"), bytes);
 });

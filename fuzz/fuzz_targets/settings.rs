@@ -1,13 +1,6 @@
-//! Any values of the variables give settings, with an error for each that was ignored.
+//! libFuzzer calls the check that has the name of this program. The checks are in `fuzz/src`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rankweave::options::{Settings, TABLE};
-
-fuzz_target!(|values: Vec<String>| {
-    let (_, errors) = Settings::from_env(|name| {
-        let k = TABLE.iter().position(|option| option.env == name)?;
-        values.get(k).cloned()
-    });
-    assert!(errors.iter().all(|error| error.place().is_some()));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    rankweave_fuzz::check(env!("CARGO_BIN_NAME"), bytes);
 });

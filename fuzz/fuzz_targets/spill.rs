@@ -1,57 +1,6 @@
-//! A spill file of any content is survived, with and without a correct header in front of it.
+//! libFuzzer calls the check that has the name of this program. The checks are in `fuzz/src`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rankweave::store::spill::{
-    About, JobDescription, decode_parts, encode_parts, join, layout, read,
-};
-
-fuzz_target!(|bytes: &[u8]| {
-    let _ = read(bytes);
-    let _ = decode_parts(bytes);
-    let job =
-        JobDescription { id: 1, tasks: 5, model: "mpich".into(), ..JobDescription::default() };
-    let about = About { job, task: 2, process: 2, ..About::default() };
-    let mut file = layout::header(&about.encode());
-    file.resize(file.len().next_multiple_of(layout::ALIGN), 0);
-    // Heads and entries get the checksum that a fuzzer does not find.
-    for block in bytes.chunks(64) {
-        let mut sealed = [0; 64];
-        sealed[..block.len()].copy_from_slice(block);
-        let number =
-            |at: usize| u64::from_ne_bytes(sealed[at..at + 8].try_into().unwrap_or_default());
-        let half =
-            |at: usize| u32::from_ne_bytes(sealed[at..at + 4].try_into().unwrap_or_default());
-        match sealed[63] % 3 {
-            0 => file.extend(sealed),
-            1 => {
-                let head = layout::Head {
-                    tag: half(0) % 4,
-                    length: number(8),
-                    count: number(16),
-                    number: number(24),
-                    shape: [half(32), half(36), half(40), half(44)],
-                };
-                file.extend(head.to_bytes());
-            }
-            _ => {
-                let entry = layout::Entry {
-                    communicator: number(0),
-                    bytes: number(8),
-                    operation: half(16),
-                    root: half(20),
-                    element: half(24),
-                    flags: half(28),
-                };
-                let mut entry = entry.to_bytes();
-                entry[8..16].copy_from_slice(&sealed[32..40]);
-                file.extend(entry);
-            }
-        }
-    }
-    let part = read(&file).expect("the header is right");
-    let again = decode_parts(&encode_parts(&[part.clone()]).expect("encodes")).expect("decodes");
-    assert_eq!(again, [part.clone()]);
-    let joined = join(&[part], "was killed", 0).expect("one part is consistent");
-    assert_eq!(joined.record.inconsistency(), None);
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    rankweave_fuzz::check(env!("CARGO_BIN_NAME"), bytes);
 });

@@ -3,6 +3,7 @@
 //! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
 //! * `collective_models`: the models of the collectives against traffic that was measured.
 //! * `decisions`: the index of docs/decisions is complete.
+//! * `fuzz_seeds`: every input in fuzz/seeds with its fuzz target.
 //! * `hostile`: every reader against broken, lying and odd files.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
@@ -15,6 +16,7 @@
 mod cli;
 mod collective_models;
 mod decisions;
+mod fuzz_seeds;
 mod hostile;
 mod layers;
 mod support;

@@ -1,0 +1,55 @@
+//! What the fuzz targets do with an input. Each target is a function that panics if a promise is broken.
+//!
+//! Two programs use these functions: libFuzzer, through the programs in `fuzz_targets`, and the quick tests.
+//! `tests/rust/fuzz_seeds.rs` includes this file as a module and gives every file in `seeds` to its target.
+//! Therefore nothing here may depend on libFuzzer.
+
+mod formats;
+mod launch;
+pub mod limits;
+mod mapping;
+mod store;
+mod topology;
+
+use arbitrary::{Arbitrary, Unstructured};
+
+/// The function of a target. It gets the input.
+pub type Target = fn(&[u8]);
+
+/// All targets. Each has a program of the same name in `fuzz_targets`.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("format_csv", |bytes| formats::reader("csv", bytes)),
+    ("format_eagermap", |bytes| formats::reader("eagermap", bytes)),
+    ("format_json", |bytes| formats::reader("json", bytes)),
+    ("format_metis", |bytes| formats::reader("metis", bytes)),
+    ("format_mtx", |bytes| formats::reader("mtx", bytes)),
+    ("format_prof", |bytes| formats::reader("prof", bytes)),
+    ("format_scotch", |bytes| formats::reader("scotch", bytes)),
+    ("format_treematch", |bytes| formats::reader("treematch", bytes)),
+    ("formats_detect", formats::detection),
+    ("identity", launch::identities),
+    ("mapping", mapping::algorithm),
+    ("settings", launch::settings),
+    ("spill", store::spill_file),
+    ("store", store::record_file),
+    ("topology_file", topology::file),
+    ("topology_text", topology::text),
+];
+
+/// Gives an input to the target of this name, within [`limits::INPUT`].
+///
+/// # Panics
+/// If there is no such target, if it finds a mistake, or if it exceeds a limit.
+pub fn check(name: &str, bytes: &[u8]) {
+    let found = TARGETS.iter().find(|(target, _)| *target == name);
+    let (_, target) = found.unwrap_or_else(|| panic!("there is no fuzz target {name}"));
+    limits::INPUT.hold(|| target(bytes));
+}
+
+/// A value that is made of the bytes; `None` if they are too few. A byte that changes changes little of the value.
+fn decoded<'a, T: Arbitrary<'a>>(bytes: &'a [u8]) -> Option<T> {
+    if bytes.len() < T::size_hint(0).0 {
+        return None;
+    }
+    T::arbitrary_take_rest(Unstructured::new(bytes)).ok()
+}

@@ -1,0 +1,64 @@
+//! Descriptions of topologies: files, and texts of one line.
+
+use rankweave::options::Settings;
+use rankweave::topology::{CpuSet, DistanceMatrix, Machine, Topology, parse};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+/// The parser reads files by their names.
+static FILE: LazyLock<PathBuf> =
+    LazyLock::new(|| std::env::temp_dir().join(format!("rankweave-fuzz-{}", std::process::id())));
+
+/// Every kind of topology file survives any content. The first byte chooses the kind.
+pub fn file(bytes: &[u8]) {
+    let Some((kind, content)) = bytes.split_first() else { return };
+    if let Ok(text) = std::str::from_utf8(content) {
+        let _ = Machine::from_hwloc_xml(text);
+        let _ = DistanceMatrix::parse(text);
+    }
+    let kinds = ["hwloc", "hwloc-cores", "scotch", "slurm", "ib", "graph", "dist"];
+    let kind = kinds[usize::from(*kind) % kinds.len()];
+    std::fs::write(&*FILE, content).expect("a temporary file");
+    let parsed = parse(&format!("{kind}:{}", FILE.display()));
+    let _ = std::fs::remove_file(&*FILE);
+    let Ok(topology) = parsed else { return };
+    symmetric(topology.as_ref(), kind);
+}
+
+/// Topologies of a line, CPU sets and lists of slots: any text gives one or an error.
+pub fn text(bytes: &[u8]) {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let _ = CpuSet::from_hwloc(text);
+    let _ = CpuSet::from_list(text);
+    for name in ["slots", "kinds", "fix", "min-gain"] {
+        let _ = Settings::default().set(name, text);
+    }
+    // Kinds that read files are the business of `topology_file`.
+    let kind = text.trim().split(':').next().unwrap_or("");
+    let line = ["tree", "torus", "mesh", "hypercube", "dragonfly", "fattree", "hwloc-synthetic"];
+    if !line.contains(&kind) && !kind.starts_with(|c: char| c.is_ascii_digit()) {
+        return;
+    }
+    // Millions of slots are right, and only take time.
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<u64>().ok());
+    if numbers.fold(1, |product: u64, n| product.saturating_mul(n.max(1))) > 1 << 20 {
+        return;
+    }
+    let Ok(topology) = parse(text) else { return };
+    symmetric(topology.as_ref(), text);
+}
+
+/// Distances agree both ways, and are zero from a slot to itself.
+fn symmetric(topology: &dyn Topology, what: &str) {
+    let slots = topology.slots();
+    assert!(slots > 0, "{what}");
+    for a in [0, slots / 3, slots - 1] {
+        assert_eq!(topology.distance(a, a), 0, "{what}");
+        for b in [0, slots / 2, slots - 1] {
+            assert_eq!(topology.distance(a, b), topology.distance(b, a), "{what}");
+        }
+    }
+}
