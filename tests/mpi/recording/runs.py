@@ -22,6 +22,9 @@ SOURCE = "run_ends.c"
 TOOL = "libreturning_abort.c"
 # One message of one task.
 SIZE = 1000
+# Exit code of Open MPI 5's launcher if it cannot start itself ("The PMIx server's listener thread failed to
+# start"), which happened now and then on a busy machine. The library is not in the launcher.
+NOT_STARTED = 213
 
 
 class Launch:
@@ -130,7 +133,10 @@ class Sequence:
         launches, problems, outcome = [Launch(part.strip()) for part in text.split(",")], [], None
         for launch in launches:
             command = self.command(launch)
-            outcome = stacks.execute(command, self.stack.environment(), cwd=self.directory)
+            for _ in range(3):
+                outcome = stacks.execute(command, self.stack.environment(), cwd=self.directory)
+                if outcome.code != NOT_STARTED:
+                    break
             outcome.command = shlex.join(command)
             if launch.end == "" and outcome.code != 0:
                 problems.append(f"{launch.text}: exit code {outcome.code}: {outcome.err[:200]}")
@@ -160,8 +166,9 @@ def together(tool, results, stack, work, jobs):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for k, launch in enumerate(launches)]
     for process in processes:
-        if process.wait(timeout=300) != 0:
+        if process.wait(timeout=300) not in (0, NOT_STARTED):
             problems.append(f"exit code {process.returncode}")
+    launches = [launch for launch, process in zip(launches, processes) if process.returncode == 0]
     try:
         shown, kept = sequence.in_use(), sequence.whole()
         most = max(launch.bytes for launch in launches)
