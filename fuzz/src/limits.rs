@@ -23,7 +23,17 @@ struct Allocated {
 }
 
 thread_local! {
+    static SLOTS: Cell<usize> = const { Cell::new(0) };
     static ALLOCATED: Cell<Allocated> = const { Cell::new(Allocated { now: 0, most: 0 }) };
+}
+
+/// What an input may use more for each slot that it describes, because short descriptions of large machines are right:
+/// seconds and bytes.
+const FOR_A_SLOT: (f64, usize) = (1e-6, 128);
+
+/// Tells that the input describes a machine of so many slots.
+pub fn describes_slots(slots: usize) {
+    SLOTS.set(slots);
 }
 
 impl Limits {
@@ -33,12 +43,16 @@ impl Limits {
     /// If the function panics, or has used more than the limits when it ends.
     pub fn hold(&self, run: impl FnOnce()) {
         ALLOCATED.set(Allocated { now: 0, most: 0 });
+        SLOTS.set(0);
         let begin = processor_seconds();
         run();
         let seconds = processor_seconds() - begin;
         let memory = ALLOCATED.get().most;
-        assert!(seconds <= self.seconds, "an input took {seconds:.3} s of processor time");
-        assert!(memory <= self.memory, "an input took {memory} bytes of memory");
+        let slots = SLOTS.get();
+        let most_seconds = self.seconds + FOR_A_SLOT.0 * slots as f64;
+        let most_memory = self.memory.saturating_add(slots.saturating_mul(FOR_A_SLOT.1));
+        assert!(seconds <= most_seconds, "an input took {seconds:.3} s of processor time");
+        assert!(memory <= most_memory, "an input took {memory} bytes of memory");
     }
 }
 

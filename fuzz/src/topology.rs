@@ -54,6 +54,7 @@ pub fn text(bytes: &[u8]) {
 /// Distances agree both ways, and are zero from a slot to itself.
 fn symmetric(topology: &dyn Topology, what: &str) {
     let slots = topology.slots();
+    super::limits::describes_slots(slots);
     assert!(slots > 0, "{what}");
     for a in [0, slots / 3, slots - 1] {
         assert_eq!(topology.distance(a, a), 0, "{what}");

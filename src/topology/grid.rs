@@ -25,20 +25,34 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// The most coordinates that a grid has, in all slots together (256 MiB). A description of a few
+    /// bytes must not take all memory.
+    pub const MAX_COORDINATES: usize = 1 << 26;
+
     /// A grid; `wrap` tells whether each dimension wraps around. A dimension of one or two points never
     /// does, because its points are neighbours already.
     ///
     /// `None` if there is no dimension, the lengths of the lists differ, a dimension is 0, or there are
-    /// more than `u32::MAX` slots.
+    /// more than [`Grid::MAX_COORDINATES`] coordinates.
     pub fn new(dims: &[usize], wrap: &[bool]) -> Option<Grid> {
         let slots = super::slots_of(dims).filter(|_| dims.len() == wrap.len())?;
+        let count = slots.checked_mul(dims.len()).filter(|&n| n <= Grid::MAX_COORDINATES)?;
         let mut strides = vec![1; dims.len()];
         for k in (0..dims.len() - 1).rev() {
             strides[k] = strides[k + 1] * dims[k + 1];
         }
-        let coordinates = (0..slots)
-            .flat_map(|s| strides.iter().zip(dims).map(move |(&step, &d)| (s / step % d) as u32))
-            .collect();
+        let mut coordinates = Vec::with_capacity(count);
+        let mut point = vec![0; dims.len()];
+        for _ in 0..slots {
+            coordinates.extend_from_slice(&point);
+            // The next point: the last coordinate that does not begin again grows.
+            for (x, &d) in point.iter_mut().zip(dims).rev() {
+                *x = if *x as usize + 1 < d { *x + 1 } else { 0 };
+                if *x > 0 {
+                    break;
+                }
+            }
+        }
         let wrap: Vec<bool> = wrap.iter().zip(dims).map(|(&w, &d)| w && d > 2).collect();
         let text: Vec<String> = dims.iter().map(usize::to_string).collect();
         let kind = if wrap.iter().any(|&w| w) { "torus" } else { "mesh" };
@@ -64,11 +78,8 @@ impl Grid {
         Grid::new(dims, &vec![false; dims.len()])
     }
 
-    /// A hypercube of 2^`dimensions` slots; `None` for 0 or more than 31 dimensions.
+    /// A hypercube of 2^`dimensions` slots; `None` for 0 or more than 21 dimensions.
     pub fn hypercube(dimensions: usize) -> Option<Grid> {
-        if dimensions > 31 {
-            return None;
-        }
         Some(Grid::mesh(&vec![2; dimensions])?.with_label(format!("hypercube:{dimensions}")))
     }
 
@@ -231,6 +242,18 @@ mod tests {
         assert_eq!(grid.slot_at(&[1, 0, 2]), Some(14));
         assert_eq!(grid.slot_at(&[2, 0, 0]), None);
         assert_eq!(grid.slot_at(&[0, 0]), None);
+        for slot in 0..24 {
+            assert_eq!(grid.slot_at(grid.coordinates(slot)), Some(slot));
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_description_is_limited() {
+        assert_eq!(Grid::hypercube(22), None);
+        assert_eq!(Grid::hypercube(usize::BITS as usize), None);
+        assert_eq!(Grid::torus(&[1 << 26, 1]), None);
+        assert_eq!(Grid::torus(&[3; 15]), None);
+        assert!(Grid::hypercube(12).is_some());
     }
 
     #[test]

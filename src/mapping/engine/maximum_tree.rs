@@ -2,6 +2,8 @@
 
 /// A binary tree over the values: each inner entry is the larger of the two below it.
 pub(crate) struct Maxima {
+    values: usize,
+    /// The values, filled up with zeros to a power of two.
     leaves: usize,
     tree: Vec<f64>,
 }
@@ -10,7 +12,7 @@ impl Maxima {
     /// `count` values, all 0.
     pub(crate) fn new(count: usize) -> Self {
         let leaves = count.next_power_of_two().max(1);
-        Maxima { leaves, tree: vec![0.0; 2 * leaves] }
+        Maxima { values: count, leaves, tree: vec![0.0; 2 * leaves] }
     }
 
     pub(crate) fn set(&mut self, index: usize, value: f64) {
@@ -51,7 +53,9 @@ impl Maxima {
             return;
         }
         if k >= self.leaves {
-            out.push((k - self.leaves) as u32);
+            if k - self.leaves < self.values {
+                out.push((k - self.leaves) as u32);
+            }
         } else {
             self.collect(2 * k, least, out);
             self.collect(2 * k + 1, least, out);
@@ -77,5 +81,7 @@ mod tests {
         assert_eq!((maxima.top(), maxima.index_of_top()), (7.0, 3));
         maxima.set(3, 0.5);
         assert_eq!((maxima.top(), maxima.index_of_top()), (3.0, 0));
+        maxima.at_least(0.0, &mut high);
+        assert_eq!(high, [0, 1, 2, 3, 4], "the zeros behind the values are none of them");
     }
 }

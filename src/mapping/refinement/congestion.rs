@@ -226,7 +226,8 @@ impl LinkSearch<'_, '_> {
         let mut temperature = 0.0;
         let rounds = self.steps.div_ceil(ROUND).max(1);
         for round in 0..rounds {
-            if self.budget.expired() {
+            // Without load on any link nothing is left to lower.
+            if self.budget.expired() || state.maxima.top() <= 0.0 {
                 break;
             }
             self.budget.report("congestion", round, rounds);
@@ -291,6 +292,21 @@ mod tests {
         fn between(&self, a: u32, b: u32) -> i64 {
             self.0.distance(a as usize, b as usize) as i64
         }
+    }
+
+    #[test]
+    fn traffic_that_leaves_all_links_ends_the_search() {
+        let grid = Grid::torus(&[3, 4]).unwrap();
+        let traffic = Traffic { bytes: 9, messages: 1 };
+        let matrix = SparseMatrix::from_entries(2, &[(0, 1, traffic)]);
+        // The first and the third place are on the same slot, as processes of one core are.
+        let slots = [0, 5, 0];
+        let links = Links::new(&matrix, grid.network().unwrap(), &slots, true);
+        let near = ListNear::scan(&Far(Grid::torus(&[3, 4]).unwrap()), 3, 3);
+        let budget = Budget::unlimited();
+        let search = LinkSearch { links: &links, pinned: &[], steps: 4000, budget: &budget };
+        let answer = search.lower(&near, vec![0, 1], &mut seeded(1));
+        assert_eq!(slots[answer[0] as usize], slots[answer[1] as usize]);
     }
 
     proptest! {

@@ -5,6 +5,7 @@
 //! numbers; in grids the first coordinate varies fastest there, so their dimensions come out in
 //! reverse order here. Processor weights of `cmpltw` and `deco` are read and not used.
 
+use super::shapes::too_large;
 use super::{MAX_SLOTS, bounded, read_text, usage};
 use crate::topology::{DistanceMatrix, Grid, Subset, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
@@ -89,8 +90,8 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
         "hcub" => {
             let dims = words.positive("the number of dimensions")?;
             let grid = Some(dims).filter(|&d| d <= MAX_SLOTS.ilog2() as usize);
-            let grid = grid.and_then(Grid::hypercube);
             let grid = grid.ok_or_else(|| bad(format!("{dims} dimensions are too many")))?;
+            let grid = Grid::hypercube(grid).ok_or_else(|| bad(too_large(dims)))?;
             Ok(Box::new(grid.with_label(label.into())))
         }
         complete @ ("cmplt" | "cmpltw") => {
@@ -152,7 +153,7 @@ fn grid(words: &mut Words, dims: usize, wrap: bool, label: &str) -> Result<Box<d
         .collect::<Result<Vec<usize>>>()?;
     sides.reverse();
     bounded(&sides).ok_or_else(|| bad(format!("more than {MAX_SLOTS} processors")))?;
-    let grid = Grid::new(&sides, &vec![wrap; dims]).ok_or_else(|| bad("not a grid"))?;
+    let grid = Grid::new(&sides, &vec![wrap; dims]).ok_or_else(|| bad(too_large(dims)))?;
     Ok(Box::new(grid.with_label(label.into())))
 }
 

@@ -60,6 +60,12 @@ pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
     Ok(Box::new(tree))
 }
 
+/// Why there is no grid of so many dimensions, with as many slots as were asked for.
+pub(super) fn too_large(dimensions: usize) -> String {
+    let most = Grid::MAX_COORDINATES / dimensions;
+    format!("a grid of {dimensions} dimensions has at most {most} slots")
+}
+
 /// `AxBxC` and after `@` the bandwidth of each dimension.
 fn grid(text: &str, make: fn(&[usize]) -> Option<Grid>) -> Result<Box<dyn Topology>> {
     let (dims, bandwidth) = halves(text, ['@'; 2]);
@@ -67,7 +73,7 @@ fn grid(text: &str, make: fn(&[usize]) -> Option<Grid>) -> Result<Box<dyn Topolo
     if dims.len() > 32 {
         return Err(usage(format!("{} dimensions, more than 32", dims.len())));
     }
-    let mut grid = make(&dims).ok_or_else(|| usage("not a grid"))?;
+    let mut grid = make(&dims).ok_or_else(|| usage(too_large(dims.len())))?;
     if let Some(bandwidth) = bandwidth {
         let bandwidth = bandwidths(bandwidth)?;
         let (given, wanted) = (bandwidth.len(), dims.len());
@@ -93,7 +99,7 @@ pub(super) fn hypercube(text: &str) -> Result<Box<dyn Topology>> {
     let most = MAX_SLOTS.ilog2();
     match numbers(text, ':')?[..] {
         [n] if n <= most as usize => {
-            Ok(Box::new(Grid::hypercube(n).ok_or_else(|| usage("not a hypercube"))?))
+            Ok(Box::new(Grid::hypercube(n).ok_or_else(|| usage(too_large(n)))?))
         }
         _ => Err(usage(format!("'{text}' is not one number of dimensions up to {most}"))),
     }
