@@ -1,4 +1,4 @@
-//! What a launch does with its ranks: the answers that the policy gives and that rank 0 hands out.
+//! What a launch does with its ranks: the answers of the policy, which rank 0 sends to all processes.
 
 use crate::store::LaunchMode;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// What records say of it.
+    /// The mode of the launch in its record.
     pub fn launch_mode(self) -> LaunchMode {
         match self {
             Action::Reorder => LaunchMode::Reorder,
@@ -28,13 +28,13 @@ impl Action {
     }
 }
 
-/// What a communicator gets whose maker allows new ranks.
+/// The ranks of a communicator for which the program allows new ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NewRanks {
     /// The ranks that the MPI library gives.
     #[default]
     Plain,
-    /// Other ranks where these bring processes that talk closer together.
+    /// Other ranks, if these bring processes with much traffic closer together.
     Map,
     /// Random ranks, for safety tests.
     Shuffle,

@@ -1,9 +1,9 @@
 //! The permutations that constructors of topologies gave in this launch, by their question.
 //!
-//! Traffic is measured by task. If a topology is made again, in this launch or the next one, the traffic of
-//! its vertices is needed: that of the tasks that had the vertices during the measurement. The process that
-//! found a permutation keeps it. At the end the newest ones go to rank 0 with the rows of the process, and
-//! into the record.
+//! Traffic is measured by task. If a topology is made again, in this launch or the next one, the traffic of its
+//! vertices is needed. It is the traffic of the tasks that had these vertices during the measurement. The
+//! process that found a permutation keeps it. At the end of the job, the newest permutations go to rank 0 with
+//! the rows of the process, and into the record.
 //!
 //! Limits: a process keeps its newest [`MOST`]. If one question got different permutations, all its traffic
 //! is taken for that of the last one.
@@ -12,7 +12,7 @@ use crate::store::Constructed;
 
 /// Permutations that a process keeps.
 const MOST: usize = 4;
-/// In a record there are so many vertices for each task at most.
+/// The largest number of vertices in a record, for each task.
 const PER_TASK: usize = 8;
 
 /// The permutations that a process found.
@@ -27,7 +27,8 @@ impl ConstructedOrders {
         ConstructedOrders { newest_first: Vec::new() }
     }
 
-    /// Keeps an answer in place of an earlier one to the same question; `None`: all are where they were.
+    /// Keeps an answer in place of an earlier one to the same question. `None` means that the ranks stayed;
+    /// then only the earlier answer is removed.
     pub fn keep(&mut self, question: u64, task_of_vertex: Option<Vec<u32>>) {
         self.newest_first.retain(|one| one.question != question);
         if let Some(task_of_vertex) = task_of_vertex {
@@ -41,14 +42,14 @@ impl ConstructedOrders {
         self.newest_first.iter().find(|one| one.question == question).cloned()
     }
 
-    /// All that are kept, the newest first; they are not kept any longer.
+    /// Removes all kept answers and returns them, the newest first.
     pub fn take(&mut self) -> Vec<Constructed> {
         std::mem::take(&mut self.newest_first)
     }
 }
 
-/// Adds what a process kept to what others kept, as far as a record of so many tasks is to have it; what
-/// cannot be right is left out.
+/// Adds the permutations that a process kept to those of others, up to the limit for a record of `tasks` tasks.
+/// Impossible permutations are left out.
 pub fn add(all: &mut Vec<Constructed>, more: Vec<Constructed>, tasks: usize) {
     for one in more {
         let vertices: usize = all.iter().map(|c| c.task_of_vertex.len()).sum();

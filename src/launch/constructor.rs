@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 pub enum Weights {
     /// From the program: bytes, or numbers in proportion to them.
     Given,
-    /// The program gives only the edges. Measured traffic is their weight, if there is some.
+    /// The program gives only the edges. Their weights are measured traffic, if there is any.
     Unknown,
 }
 
@@ -34,7 +34,7 @@ pub struct Report {
     pub sent: Vec<(u32, u64)>,
 }
 
-/// What a constructor asks.
+/// The request of a constructor.
 #[derive(Debug)]
 pub struct RankRequest<'a> {
     /// Which ranks the policy allows.
@@ -51,12 +51,12 @@ pub struct RankRequest<'a> {
     pub grid: Option<TaskGrid>,
 }
 
-/// What a constructor gets.
+/// The answer to a constructor.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RankAnswer {
     /// Entry i is the old rank of the process that becomes rank i. `None`: the ranks stay.
     pub permutation: Option<Vec<u32>>,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -64,7 +64,7 @@ pub struct RankAnswer {
 type Entry = (u32, u32, u64);
 
 impl RankRequest<'_> {
-    /// A number for the question: which tasks ask, and for which edges.
+    /// A hash of the question: of the tasks of the communicator, and of the edges.
     pub fn question(&self) -> u64 {
         let words = self.reports.iter().flat_map(|report| {
             let edges = report.edges.iter().flat_map(|&(to, weight)| [u64::from(to), weight]);
@@ -102,7 +102,7 @@ impl RankRequest<'_> {
             .filter(|&rank| (rank as usize) < self.vertices)
             .collect();
         if self.new_ranks == NewRanks::Shuffle {
-            // Another sequence than that of the world.
+            // This seed gives another random sequence than that of the world.
             let seed = settings.seed.wrapping_add(0x5bd1_e995);
             let permutation = Some(random_permutation(self.reports.len(), seed, &fixed));
             return Ok(RankAnswer { permutation, reason: format!("shuffled with seed {seed}") });
@@ -151,8 +151,9 @@ impl RankRequest<'_> {
         Ok((Box::new(tree), (0..self.reports.len()).collect()))
     }
 
-    /// The edges with the best weights that are known: those of the program itself, else traffic of an
-    /// earlier launch or of this one, by vertex or by task, if it is that of the edges.
+    /// The edges with the best weights that are known: the weights of the program, or else traffic of an
+    /// earlier launch or of this one, by vertex or by task. Traffic is used only if it [covers](covers) the
+    /// edges.
     fn weighted_edges(&self, stored: Option<Record>, before: Option<Constructed>) -> Vec<Entry> {
         let declared = self.entries(|report| &report.edges);
         if self.weights == Weights::Given {
@@ -177,7 +178,8 @@ impl RankRequest<'_> {
         all.filter(|&(_, to, bytes)| (to as usize) < self.reports.len() && bytes > 0).collect()
     }
 
-    /// Traffic between ranks as that between the vertices that the tasks behind them had then.
+    /// Turns traffic between ranks into traffic between the vertices that the tasks of these ranks had during
+    /// the measurement.
     fn by_vertex(&self, measured: &[Entry], task_of_vertex: &[u32]) -> Vec<Entry> {
         let vertex_of_task: HashMap<u32, u32> = task_of_vertex.iter().copied().zip(0..).collect();
         let vertex = |rank: u32| {
@@ -189,8 +191,8 @@ impl RankRequest<'_> {
         measured.iter().filter_map(moved).collect()
     }
 
-    /// The traffic of a record between these processes, empty if there is none; and the permutation that
-    /// a topology gave them then.
+    /// The traffic of a record between these processes, which is empty without a record, and the permutation
+    /// that a topology gave them in the launch of the record.
     fn stored_traffic(
         &self,
         record: Option<Record>,
@@ -212,9 +214,9 @@ impl RankRequest<'_> {
     }
 }
 
-/// Whether measured traffic is that of the declared edges: most of its bytes run along them, and
-/// most of them have some. Traffic of another phase of the program, or of a communicator whose order is
-/// not known, says nothing about them.
+/// Whether measured traffic belongs to the declared edges: most of its bytes are sent along them, and most of
+/// the edges have traffic. Traffic of another phase of the program, or of a communicator whose order is not
+/// known, gives no weights for them.
 fn covers(measured: &[Entry], declared: &[Entry]) -> bool {
     let pair = |&(i, j, _): &Entry| (i.min(j), i.max(j));
     let edges: HashSet<(u32, u32)> = declared.iter().filter(|e| e.0 != e.1).map(pair).collect();
@@ -234,7 +236,7 @@ fn covers(measured: &[Entry], declared: &[Entry]) -> bool {
 mod tests {
     use super::*;
 
-    /// Of all the processes of a job.
+    /// A request of all the processes of a job.
     fn request(reports: &[Report], weights: Weights) -> RankRequest<'_> {
         RankRequest {
             new_ranks: NewRanks::Map,
@@ -250,7 +252,7 @@ mod tests {
         request.answer(settings, None, None, None)
     }
 
-    /// Processes that talk in pairs (r, r + 4), of which the processes of one node are 0..4.
+    /// Processes that exchange messages in pairs (r, r + 4). The processes 0..4 are on one node.
     fn pairs() -> (Vec<Report>, Settings) {
         let report = |rank: u32| Report {
             process: rank,
@@ -277,8 +279,8 @@ mod tests {
         }
     }
 
-    /// Nothing is measured: the neighbours of the grid count alike, on nodes of eight and four that
-    /// the launcher dealt out in turn.
+    /// Nothing is measured, so that all neighbours of the grid have the same weight. The launcher placed the
+    /// processes in turn on nodes of eight and four.
     #[test]
     fn a_grid_with_nothing_measured_is_cut_where_it_is_narrow() {
         let shape = crate::launch::DeclaredTopology::cartesian(vec![2, 6], vec![0, 0], 12).unwrap();
@@ -339,7 +341,7 @@ mod tests {
         assert!(!covers(&[(2, 2, 5)], &[(1, 1, 1)]), "a process with itself");
     }
 
-    /// A ring whose vertices were other tasks in the launch that was recorded, and talked in pairs: its next
+    /// A ring whose vertices were other tasks in the recorded launch, and exchanged messages in pairs. Its next
     /// constructor finds the weights of its edges by vertex.
     #[test]
     fn traffic_of_an_earlier_order_weighs_the_edges_of_its_vertices() {

@@ -1,5 +1,5 @@
-//! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they
-//! look right, whether all processes describe the same, and the edges of a vertex.
+//! Topologies as the program describes them to MPI_Cart_create and MPI_Graph_create: whether they are possible,
+//! whether all processes describe the same one, and the edges of a vertex.
 
 use crate::base::hash::Fnv1a;
 use crate::mapping::TaskGrid;
@@ -24,7 +24,7 @@ pub enum DeclaredTopology {
 }
 
 impl DeclaredTopology {
-    /// A grid for at most `size` processes; `None` if MPI would object, or if there is nothing to
+    /// A grid for at most `size` processes. `None` if MPI would report an error, or if the grid has nothing to
     /// place.
     pub fn cartesian(dims: Vec<i32>, periods: Vec<i32>, size: usize) -> Option<DeclaredTopology> {
         let mut vertices = 1usize;
@@ -35,7 +35,7 @@ impl DeclaredTopology {
             .then_some(DeclaredTopology::Cartesian { dims, periods })
     }
 
-    /// A graph for at most `size` processes; `None` as above.
+    /// A graph for at most `size` processes; `None` as for [`Self::cartesian`].
     pub fn graph(index: Vec<i32>, edges: Vec<i32>, size: usize) -> Option<DeclaredTopology> {
         let vertices = index.len();
         let ordered = index.first().is_some_and(|&i| i >= 0) && index.is_sorted();
@@ -61,7 +61,8 @@ impl DeclaredTopology {
         TaskGrid::new(&dims, &wrap)
     }
 
-    /// The vertices that `vertex` sends to, each with weight 1; several times as often as it does.
+    /// The vertices to which `vertex` sends, each with weight 1. A vertex with several edges is in the list
+    /// several times.
     pub fn edges(&self, vertex: usize) -> Vec<(u32, u64)> {
         if vertex >= self.vertices() {
             return Vec::new();
@@ -97,7 +98,7 @@ impl DeclaredTopology {
         }
     }
 
-    /// A number that is the same for the same topology.
+    /// A hash of the topology.
     pub fn hash(&self) -> u64 {
         let (kind, a, b) = match self {
             DeclaredTopology::Cartesian { dims, periods } => (1, dims, periods),

@@ -9,11 +9,12 @@ use crate::store::{Fit, Record, Store, Verdict};
 /// What the processes of a job have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processes {
-    /// All of them see every call of the program; else its ranks must not be reordered.
+    /// In all processes the library sees every call of the program. Otherwise the ranks must not be reordered.
     pub complete: bool,
-    /// All of them run the same program with the same arguments; else they cannot change places.
+    /// All of them run the same program with the same arguments. Otherwise they cannot exchange their tasks.
     pub one_program: bool,
-    /// Another MPI program started them: its communicator to them is in the order of their world.
+    /// Another MPI program started the processes (MPI_Comm_spawn). It addresses them by the ranks of their
+    /// original world.
     pub spawned: bool,
 }
 
@@ -22,41 +23,41 @@ pub struct Processes {
 pub enum UserList {
     /// In none.
     Neither,
-    /// In that of `--allow`, which counts whatever else is known.
+    /// In the list of `--allow`, which has priority over all other facts.
     Allowed,
     /// In that of `--deny`, by this pattern.
     Denied(String),
 }
 
-/// What speaks against new ranks in what is stored about a program.
+/// The objection to new ranks in the data that is stored about a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing, or it does not matter.
+    /// There is no objection, or it does not matter.
     NoObjection,
     /// `rankweave check` found that permuted ranks change its results.
     Differs(Verdict),
     /// A launch found that it mixes the ranks of topologies with those of other communicators.
     MixesRanks(Verdict),
-    /// It cannot be read.
+    /// The stored verdict cannot be read.
     Unreadable(Error),
 }
 
-/// What the decision rests on.
+/// The facts from which the policy decides.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// What the user asked for.
     pub mode: Mode,
     /// The seed of random permutations.
     pub seed: u64,
-    /// What the user said of this program.
+    /// Whether the program is in a list of the user.
     pub listed: UserList,
-    /// The user leaves the ranks of topologies to their constructors (`--constructors`).
+    /// Constructors of topologies may give new ranks (`--constructors`).
     pub constructors: bool,
     /// The file of another tool that takes calls before this library.
     pub overtaken_by: Option<String>,
     /// What the processes have in common.
     pub processes: Processes,
-    /// There is a store that the record goes into.
+    /// There is a store for the record.
     pub has_store: bool,
     /// There is a matrix of this program for this number of tasks.
     pub has_matrix: bool,
@@ -69,13 +70,14 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// True if rank 0 is to decide: the user neither insists on an order nor allows this program one.
+    /// True if the decision is left to rankweave: the user neither chose a mode nor put the program in the list
+    /// of `--allow`.
     pub fn is_left_to_us(&self) -> bool {
         self.mode == Mode::Auto && self.listed != UserList::Allowed
     }
 }
 
-/// The facts, with what belongs to them in the store.
+/// The facts, with the data from the store that belong to them.
 #[derive(Debug)]
 pub struct Known {
     /// The facts.
@@ -84,7 +86,7 @@ pub struct Known {
     pub program: Program,
     /// Where the record of this launch goes.
     pub storage: Storage,
-    /// The usable record in place.
+    /// The record that this launch can use.
     pub record: Option<Record>,
     /// Why this record fits the launch.
     pub fit: Option<Fit>,

@@ -21,7 +21,7 @@ pub struct Instructions {
     pub process_of_task: Vec<u32>,
     /// The description of this job for spill files.
     pub job: spill::JobDescription,
-    /// How often the matrix so far goes into the store; `None` = never.
+    /// The interval at which the matrix is written to the store; `None` = never.
     pub flush: Option<Duration>,
 }
 

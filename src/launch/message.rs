@@ -1,4 +1,4 @@
-//! What the user is told, as a value. The code that decides does not print it.
+//! A message to the user, as a value. The code that makes the message does not print it.
 
 use crate::base::error::Error;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! May ranks move in this launch? A function from the facts to an answer with its reason.
+//! Decides whether ranks may change in this launch: a function from the facts to an answer with its reason.
 //!
-//! A launch can change ranks in three places: those of MPI_COMM_WORLD ([`Policy::action`]), those that
-//! constructors of topologies give ([`Policy::constructors`]), and those that the program asks this
-//! library for by the functions of rankweave.h ([`Policy::requested`]).
+//! A launch can change three kinds of ranks: those of MPI_COMM_WORLD ([`Policy::action`]), those that
+//! constructors of topologies give ([`Policy::constructors`]), and those that the functions of rankweave.h give
+//! ([`Policy::requested`]).
 
 use super::facts::{Check, Facts, UserList};
 use super::{Action, Message, NewRanks};
@@ -17,13 +17,13 @@ const KEEPS: &str = "this launch keeps the launcher's order";
 /// What a launch does with ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// What it does with those of MPI_COMM_WORLD.
+    /// What the launch does with the ranks of MPI_COMM_WORLD.
     pub action: Action,
-    /// Why.
+    /// The reason for this action.
     pub reason: Reason,
-    /// Those that constructors of topologies give.
+    /// The ranks that constructors of topologies give.
     pub constructors: NewRanks,
-    /// Those that the functions of rankweave.h give.
+    /// The ranks that the functions of rankweave.h give.
     pub requested: NewRanks,
     /// A launch found that the program mixes the ranks of topologies with those of other communicators.
     /// Constructors then give no new ranks.
@@ -204,7 +204,7 @@ fn world(facts: &Facts) -> (Action, Reason) {
     }
 }
 
-/// What makes it impossible for the processes to take over each other's tasks.
+/// The reason why the processes cannot take over each other's tasks, if there is one.
 fn obstacle(facts: &Facts) -> Option<Reason> {
     let processes = facts.processes;
     if !processes.complete {
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The reason for what happens after a change of the facts, and the policy.
+    /// The policy after a change of the facts.
     fn after(change: impl FnOnce(&mut Facts)) -> Policy {
         let mut facts = facts();
         change(&mut facts);

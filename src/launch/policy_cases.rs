@@ -1,7 +1,7 @@
 //! Every case that rank 0 can meet when it decides what a launch does, as a table: `policy_cases.txt`.
 //!
-//! The whole cross product of what is known is generated. Where a value makes no difference, it is a `*` in
-//! the table, and values that make the same difference share a line.
+//! All combinations of the facts are generated. If a value makes no difference, it is a `*` in the table.
+//! Values with the same result share a line.
 
 use super::*;
 use crate::base::error::{Error, ErrorKind};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/launch/policy_cases.txt");
 const TASKS: usize = 4;
 
-/// What is different between cases, and its values.
+/// A fact that differs between cases, and its values.
 type Dimension = (&'static str, &'static [&'static str]);
 
 const NO_YES: &[&str] = &["no", "yes"];
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// A line without what is different from one run to the next.
+    /// A line without the parts that differ from one run of the test to the next.
     fn plain(&self, line: &str) -> String {
         let directories = STORED.iter().flat_map(|s| VERDICTS.iter().map(move |v| (s, v)));
         let root = self.directory.path().to_string_lossy();

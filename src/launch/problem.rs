@@ -1,8 +1,8 @@
-//! The mapping problem of a launch: what is asked when a permutation of its ranks is looked for.
+//! The mapping problem of a launch, whose answer is a permutation of its ranks.
 //!
-//! What the answer depends on is put into three signatures: the bytes between tasks, the places of the
-//! processes (not the nodes' names, so that another allocation of the same shape counts as the same),
-//! and the options. A launch that asks the same finds the answer in the store.
+//! Three signatures contain everything that the answer depends on: the bytes between tasks, the places of the
+//! processes, and the options. The names of the nodes are not part of the places, so that another allocation of
+//! the same shape has the same signature. A launch with the same signatures finds the answer in the store.
 
 use super::UserTopology;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ const SEARCHERS: usize = 4;
 /// Pairs of slots whose distances are part of the signature of a topology.
 const SAMPLES: usize = 1024;
 
-/// Which process is to take over which task?
+/// The question which process takes over which task.
 pub struct MappingProblem {
     /// What the tasks send each other.
     pub matrix: CommMatrix,
@@ -102,8 +102,8 @@ impl MappingProblem {
 }
 
 impl KeptOrders {
-    /// What an earlier launch decided that asked the same. Whatever is wrong with what it kept, a new
-    /// answer is found and takes its place.
+    /// The decision of an earlier launch with the same problem. If its file cannot be used, the result is
+    /// `None`, and a new answer replaces the file.
     pub fn find(&self) -> Option<Decision> {
         let limit = self.limit.as_millis() as u64;
         let kept = self.store.as_ref()?.order(&self.key, &self.question, limit).ok()??;
@@ -163,8 +163,8 @@ fn signature_of_found(placement: &Placement) -> u64 {
 /// The largest file of a topology whose content is part of its signature.
 const LARGEST: u64 = 4 << 30;
 
-/// Signature of a topology that the user gave: what it is called, the files it comes from, and, should
-/// it come from elsewhere too, some of its distances.
+/// Signature of a topology that the user gave: its name, the content of its files, and some of its distances,
+/// in case it depends on anything else.
 fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usize]) -> u64 {
     let specification = settings.topology.as_deref().unwrap_or_default();
     let mut signature = Signature::new()

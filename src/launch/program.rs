@@ -12,9 +12,9 @@ pub struct Program {
     pub executable: String,
     /// Its arguments, the program's own name first.
     pub command: Vec<String>,
-    /// What the MPI library says of itself.
+    /// The version text of the MPI library.
     pub mpi: String,
-    /// Name and hash of the program, whatever its arguments; empty if the executable cannot be read.
+    /// Name and hash of the program, without its arguments; empty if the executable cannot be read.
     pub identity: String,
     /// The name in the identity; empty without one.
     pub name: String,

@@ -1,4 +1,4 @@
-//! How earlier launches of this program went, and what that means for this one.
+//! The earlier launches of this program, and what follows from their times for this one.
 
 use super::Message;
 use crate::decide::{Judgement, LaunchTimes, kept};
@@ -7,7 +7,7 @@ use crate::store::{self, Launch, LaunchMode, Past, Record};
 /// The earlier launches of a program, for comparison with this one.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramHistory {
-    /// All that are remembered, the oldest first.
+    /// The launches in the history, the oldest first.
     launches: Vec<Past>,
     /// Hash of the arguments and the MPI library of this launch.
     work: u32,
@@ -49,7 +49,7 @@ impl ProgramHistory {
         Some((kept(why), message))
     }
 
-    /// Gives a record the launches of before.
+    /// Copies the earlier launches into a record.
     pub fn copy_to(&self, record: &mut Record) {
         record.history.clone_from(&self.launches);
     }

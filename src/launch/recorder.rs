@@ -26,7 +26,7 @@ pub struct LaunchRecorder {
     key: String,
     storage: Storage,
     history: ProgramHistory,
-    /// The matrix of the record in place, until it is asked for.
+    /// The matrix of the record in place, until [`Self::problem`] takes it.
     matrix: Option<CommMatrix>,
     /// The launch of the record in place, and the one that it was compared with.
     before: Option<(Launch, Option<Launch>)>,
@@ -40,11 +40,11 @@ pub struct LaunchRecorder {
     given_nodes: Option<Vec<u32>>,
     /// Hash of the places of this launch, for comparison with earlier ones.
     places: u32,
-    /// Whose matrix is used, and from which verbosity on that is said.
+    /// The verbosity from which on the user is told whose matrix is used, and the sentence about it.
     source: Option<(u8, String)>,
 }
 
-/// Whose matrix a launch uses and why; first the verbosity from which on that is said.
+/// The verbosity from which on the user is told whose matrix a launch uses and why, and the sentence about it.
 fn source(record: &Record, fit: Fit) -> (u8, String) {
     const LONGEST: usize = 100;
     let arguments = record.command.get(1..).unwrap_or_default().join(" ");
@@ -100,7 +100,7 @@ pub struct LaunchEnd<'a> {
 }
 
 impl LaunchRecorder {
-    /// For a launch that does what the policy says.
+    /// A recorder for a launch that follows this policy.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
         let Known { facts, program, storage, record, fit, .. } = known;
         let source = record.as_ref().zip(fit).map(|(record, fit)| source(record, fit));
@@ -267,9 +267,9 @@ impl LaunchRecorder {
         )))
     }
 
-    /// Makes the record of this launch and puts it where it goes. A file that has to wait on the node
-    /// belongs to `user`. Returns what the user has to know, and whether the counters of the processes are
-    /// not needed any more.
+    /// Makes the record of this launch and stores it. A record that the store refuses waits on the node, in a
+    /// file of `user`. Returns the messages for the user, and whether the counters of the processes are not
+    /// needed any more.
     pub fn keep(mut self, end: LaunchEnd<'_>, user: u32) -> (Vec<Message>, bool) {
         if end.collected.incomplete {
             let message = Message::new(
@@ -330,7 +330,7 @@ impl LaunchRecorder {
             ..Record::of_matrix(&self.key, matrix)
         };
         match aborted {
-            // Its time is not compared with that of other launches.
+            // The time of such a launch is not compared with that of others.
             Some(code) => {
                 self.history.copy_to(&mut record);
                 let how = format!("the program called MPI_Abort with error code {code}");

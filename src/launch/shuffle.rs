@@ -9,7 +9,7 @@ pub fn random_permutation(size: usize, seed: u64, fixed: &[u32]) -> Vec<u32> {
     let mut processes = movable.clone();
     let mut random = SplitMix64::new(seed ^ 0x9e37_79b9_7f4a_7c15);
     for i in (1..processes.len()).rev() {
-        // The remainder, as ever: a seed gives the same ranks in all versions.
+        // The remainder of the division is used, so that a seed gives the same ranks in all versions.
         processes.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     let mut permutation: Vec<u32> = (0..size as u32).collect();

@@ -1,4 +1,4 @@
-//! Where the record of this launch goes, and what is stored there already.
+//! Where the record of this launch is stored, and what is stored there already.
 
 use super::Message;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -6,12 +6,13 @@ use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
 use crate::store::{Fit, Fitting, Record, RefusedRecords, Store};
 
-/// Where the record of a launch goes.
+/// Where the record of a launch is stored.
 #[derive(Debug, Clone)]
 pub enum Storage {
-    /// Into the store.
+    /// In the store.
     Store(Store),
-    /// It waits on this node. The record in the store cannot be read, for this reason, and stays there.
+    /// It waits on this node, because the record in the store cannot be read and must not be replaced. The
+    /// error is the reason.
     Waits(Store, Error),
     /// Nowhere. The user was told so.
     Nowhere,
@@ -120,9 +121,9 @@ impl Storage {
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
     }
 
-    /// Puts a record where it goes. A record that the store refuses waits on the node, if `spill` allows
-    /// files there; they belong to `user`. Returns a message if the record is not in the store, and whether
-    /// it is where it belongs or waits, so that the counters of the processes are not needed any more.
+    /// Stores a record. A record that the store refuses waits on the node, if `spill` allows files there; they
+    /// belong to `user`. Returns a message if the record is not in the store, and whether it is stored or
+    /// waits, so that the counters of the processes are not needed any more.
     pub fn keep(&self, record: &Record, spill: &Spill, user: u32) -> (Option<Message>, bool) {
         let (store, problem) = match self {
             Storage::Store(store) => match store.save_soon(record) {

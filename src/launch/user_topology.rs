@@ -1,4 +1,4 @@
-//! The machine where the user describes it: the slots of the processes in it, and their nodes.
+//! The machine as the user describes it: the slots of the processes, and their nodes.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;

@@ -1,12 +1,12 @@
-//! What a mapping may cost: wall time and threads.
+//! The time limit and the number of threads of a mapping run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time limit and threads of a mapping run.
 ///
-/// The preset sets how much an algorithm tries. It counts steps, so that the answer does not depend on the
-/// speed of the machine. If the time limit strikes before, an algorithm stops early and answers with the
+/// The preset sets how much an algorithm tries, as a number of steps, so that the answer does not depend on the
+/// speed of the machine. If the time limit is reached before, the algorithm stops early and answers with the
 /// best mapping so far.
 #[derive(Clone)]
 pub struct Budget {
@@ -25,7 +25,7 @@ impl Budget {
         Budget { deadline: None, threads: 1, progress: None }
     }
 
-    /// Stops `limit` from now; one thread.
+    /// A time limit of `limit` from now, and one thread.
     pub fn within(limit: Duration) -> Self {
         Budget { deadline: Instant::now().checked_add(limit), threads: 1, progress: None }
     }
@@ -58,7 +58,7 @@ impl Budget {
         self.threads
     }
 
-    /// True once the time limit has struck.
+    /// True when the time limit is reached.
     pub fn expired(&self) -> bool {
         self.deadline.is_some_and(|d| Instant::now() >= d)
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strikes_only_with_a_limit() {
+    fn expires_only_with_a_limit() {
         assert!(!Budget::unlimited().expired());
         assert!(Budget::within(Duration::ZERO).expired());
         assert!(!Budget::within(Duration::from_secs(3600)).expired());

@@ -35,7 +35,7 @@ pub(crate) fn value_of(
     }
 }
 
-/// The traffic where it was given, else [`both_ways`] of the graph.
+/// The traffic if it was given, or else [`both_ways`] of the graph.
 pub(crate) fn directed<'a>(
     graph: &Graph,
     traffic: Option<&'a SparseMatrix>,
@@ -43,8 +43,8 @@ pub(crate) fn directed<'a>(
     traffic.map_or_else(|| Cow::Owned(both_ways(graph)), Cow::Borrowed)
 }
 
-/// A matrix with every edge of the graph in both directions, half of its weight each (one more byte
-/// in the first where it is odd).
+/// A matrix with every edge of the graph in both directions. Each direction has half of the weight. If the
+/// weight is odd, the first direction has one byte more.
 fn both_ways(graph: &Graph) -> SparseMatrix {
     let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices() as u32)
         .flat_map(|v| {

@@ -1,5 +1,5 @@
-//! The mapping that changes nothing. It is the template for a new algorithm, and what others are compared
-//! with.
+//! The mapping that keeps the given order. It is the template for a new algorithm, and other mappings are
+//! compared with it.
 
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::base::error::Result;

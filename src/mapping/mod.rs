@@ -43,7 +43,7 @@ pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
 pub use task_grid::TaskGrid;
 
-/// For tests outside of this folder: which generators of candidates there are and have been asked.
+/// For tests outside this folder: which generators of candidates exist, and which of them have been asked.
 #[cfg(test)]
 pub(crate) mod generators {
     pub(crate) use super::portfolio::{names, trace::take};

@@ -38,7 +38,7 @@ named_enum! {
 }
 
 impl Noise {
-    /// True if it gives traffic to pairs without any.
+    /// True if this kind of noise gives traffic to pairs that have none.
     pub fn is_additive(self) -> bool {
         matches!(self, Noise::GaussianAdditive | Noise::UniformAdditive)
     }
@@ -274,7 +274,7 @@ mod tests {
             if uniform {
                 assert!(on.iter().all(|x| x.abs() <= 0.2 + 1e-9));
             }
-            // Half of the silent pairs get positive noise; multiplicative noise leaves them silent.
+            // Half of the pairs without traffic get positive noise. Multiplicative noise gives them no traffic.
             let silent = noisy.pairs() - matrix.pairs();
             match kind.is_additive() {
                 true => assert!((1700..2100).contains(&silent), "{silent}"),
@@ -308,7 +308,7 @@ mod tests {
             let much = study.noisy(kind, 100.0, &mut budget).unwrap();
             assert!(much.mean > exact && much.mean < 1.2 * random.mean, "{}", kind.name());
         }
-        // Where only the additive kinds forget the matrix altogether.
+        // With this intensity, only the additive kinds hide the matrix completely.
         let additive = study.noisy(Noise::GaussianAdditive, 100.0, &mut budget).unwrap();
         assert!(additive.mean > 0.85 * random.mean, "{} {}", additive.mean, random.mean);
     }

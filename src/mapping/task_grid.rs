@@ -9,7 +9,8 @@ pub struct TaskGrid {
 }
 
 impl TaskGrid {
-    /// A grid of these extents and periods. Dimensions of extent 1 are left out, because they tell nothing.
+    /// A grid of these extents and periods. Dimensions of extent 1 are left out, because they separate no
+    /// points.
     ///
     /// `None` if an extent is 0, if the lists differ in length, or if no dimension is left.
     pub fn new(dims: &[usize], wrap: &[bool]) -> Option<TaskGrid> {

@@ -1,4 +1,4 @@
-//! What every registered algorithm must keep, over problems of all kinds.
+//! Properties of every registered algorithm, checked with problems of all kinds.
 
 use super::*;
 use crate::base::error::ErrorKind;
@@ -127,7 +127,7 @@ fn every_objective_is_never_worse_than_the_given_order() {
 }
 
 #[test]
-fn an_order_that_means_something_is_never_made_worse() {
+fn a_meaningful_order_is_never_made_worse() {
     let never_worse = |text: &str, preset, objective| {
         let graph = pattern(text).unwrap();
         for machine in machines() {
@@ -190,7 +190,8 @@ fn stencils_on_trees_reach_the_known_optima() {
         let free = build().build().unwrap();
         let outcome = Auto.map(&free, &mut Budget::unlimited()).unwrap();
         assert_eq!(outcome.hop_bytes, optimum);
-        // Task 0 on slot 0, as the preloaded library has it, costs nothing: groups change places.
+        // To fix task 0 on slot 0, as the preloaded library does, costs nothing, because whole groups can be
+        // exchanged.
         let fixed = build().fix(0, 0).build().unwrap();
         assert_eq!(Auto.map(&fixed, &mut Budget::unlimited()).unwrap().hop_bytes, optimum);
     }

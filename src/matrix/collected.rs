@@ -7,7 +7,7 @@ use super::{CommMatrix, Kind, SparseMatrix, Traffic};
 pub struct Collected {
     tasks: usize,
     entries: [Vec<(u32, u32, Traffic)>; 3],
-    /// Some process's rows are missing.
+    /// The rows of at least one process are missing.
     pub incomplete: bool,
 }
 
@@ -22,8 +22,8 @@ impl Collected {
         self.tasks
     }
 
-    /// Adds the traffic that a task sent, by kind, and the one-sided traffic that it fetched from other
-    /// tasks, which counts as sent by these.
+    /// Adds the traffic that a task sent, by kind. Also adds the one-sided traffic that it fetched from other
+    /// tasks, which counts as sent by these tasks.
     pub fn add(
         &mut self,
         task: usize,

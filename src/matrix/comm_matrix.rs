@@ -17,7 +17,7 @@ named_enum! {
     }
 }
 
-/// C: bytes and messages from task i (row) to task j (column), by kind.
+/// Bytes and messages from task i (row) to task j (column), by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommMatrix {
     pub(super) layers: [SparseMatrix; 3],

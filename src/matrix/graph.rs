@@ -63,9 +63,9 @@ impl Graph {
         graph
     }
 
-    /// The graph of some of the vertices, in the given order: vertex `k` of it is `vertices[k]` of this
-    /// one. `index` is room for as many numbers as this graph has vertices, all `u32::MAX` before and
-    /// after, so that taking many small parts of a large graph does not cost its size each time.
+    /// The graph of some of the vertices. Vertex `k` of the result is vertex `vertices[k]` of this graph.
+    /// `index` has one number for each vertex of this graph. All of them are `u32::MAX` before and after the
+    /// call. So the time for a small part does not depend on the size of this graph.
     pub fn induced(&self, vertices: &[u32], index: &mut [u32]) -> Graph {
         for (k, &v) in (0u32..).zip(vertices) {
             index[v as usize] = k;
@@ -107,7 +107,7 @@ impl Graph {
         self.neighbours.len() / 2
     }
 
-    /// Where the rows begin, for [`Graph::neighbours`] and [`Graph::weights`] alike.
+    /// The index at which the row of each vertex begins, for neighbours and weights alike.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }

@@ -1,8 +1,8 @@
 //! Communication matrices: how much each task sends to each other task, always indexed by task.
 //!
-//! A *task* is an application rank, the identity with which a program computes. It stays the same when
-//! another process gets it, so a launch with reordered ranks records the same matrix. Rows are senders,
-//! columns are receivers.
+//! A *task* is a rank of the program, as the program itself sees it. A task stays the same when another process
+//! gets it, so that a launch with reordered ranks records the same matrix. Rows are senders, columns are
+//! receivers.
 
 mod collected;
 pub mod collectives;

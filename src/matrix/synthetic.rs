@@ -1,8 +1,8 @@
 //! Communication patterns of well-known programs. The same text always makes the same pattern.
 //!
-//! Tests, benchmarks and the command line share them. A pattern is given by a short text, such as
+//! Tests, benchmarks and the command line use the same patterns. A pattern is given by a short text, such as
 //! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
-//! pattern. `,shuffle=N` numbers the tasks at random, so that neighbouring numbers have no meaning.
+//! pattern. `,shuffle=N` numbers the tasks at random, so that the difference of two task numbers means nothing.
 
 use super::Graph;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -94,7 +94,7 @@ fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
     edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
 }
 
-/// Grid neighbours, the last dimension running fastest.
+/// Neighbours in a grid. The last dimension varies fastest.
 fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
     let n: usize = dims.iter().product();
     let mut edges = Vec::new();
@@ -171,8 +171,8 @@ fn geometric(n: usize, seed: u64) -> Edges {
     edges
 }
 
-/// Every point of a fine grid belongs to the task whose random point is nearest. Tasks whose parts share
-/// a boundary exchange messages in proportion to its length.
+/// Every point of a fine grid belongs to the task whose random point is nearest. Two tasks whose areas share a
+/// boundary exchange messages in proportion to the length of the boundary.
 fn cells(n: usize, seed: u64) -> Edges {
     let mut random = SplitMix64::new(seed ^ 0x7370_6d76);
     let (points, grid, side) = buckets(n, &mut random);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn wrong_pattern_texts_are_refused() {
         for text in ["", "rgg", "rgg:0", "rgg:4x4", "fft:12", "bt:8", "ring:4", "rgg:9,x=1"] {
             assert_eq!(pattern(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
         }

@@ -1,4 +1,4 @@
-//! What becomes of the records of a key when a file is damaged: the others are used in its place, and no file is
+//! What happens with the records of a key if a file is damaged: other records are used in its place. No file is
 //! removed because of a better one that cannot be read.
 
 use super::others::read_stored;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The largest file of a run whose checksum is compared.
 const LARGEST: u64 = 4 << 30;
-/// What the name of a damaged run ends with.
+/// The ending of the name of a damaged run.
 const ASIDE: &str = "rkw.corrupt";
 
 impl Run {
@@ -22,7 +22,7 @@ impl Run {
         let checksum = format!("{:08x}", crc32fast::hash(&bytes));
         let is_sound = self.stem().rsplit('-').next() == Some(checksum.as_str());
         if !is_sound {
-            // Where that fails, the file is found damaged again.
+            // If the rename fails, the file is found damaged again next time.
             let _ = fs::rename(&self.path, self.path.with_extension(ASIDE));
         }
         is_sound
@@ -30,8 +30,8 @@ impl Run {
 }
 
 impl Store {
-    /// Puts the best of the runs of a key in use, where the record in use was damaged and moved away. `None` if
-    /// none can be read.
+    /// Puts the best of the runs of a key in use, after the record in use was damaged and moved away. `None` if
+    /// no run can be read.
     pub(super) fn put_best_run_in_use(&self, key: &str) -> Option<Record> {
         let mut runs = self.runs(key);
         runs.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));

@@ -1,8 +1,8 @@
 //! The store as a directory of record files.
 //!
-//! Safe without locks, which network file systems do not keep: a file is written under a name of
-//! its own and renamed over the old one, so that a reader sees the old record or the new
-//! one and two jobs that end together leave one of the two.
+//! The store is safe without locks, on which network file systems cannot be relied. A file is written under a
+//! name of its own and renamed over the old one. A reader therefore sees the old record or the new one, and if
+//! two jobs end at the same time, the record of one of them stays.
 
 use super::history::{Past, joined};
 use super::others::{read_stored, read_stored_head};
@@ -33,7 +33,7 @@ pub struct Store {
     directory: PathBuf,
 }
 
-/// What a listing says about one file.
+/// One file in a listing of the store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
     /// Key of the record; the file's name when it cannot be read.
@@ -48,7 +48,7 @@ pub struct Entry {
     pub tasks: u64,
     /// Seconds since 1970-01-01 UTC; 0 when the file cannot be read.
     pub recorded_at: u64,
-    /// Why the file cannot be read, if so.
+    /// Why the file cannot be read; `None` if it can.
     pub problem: Option<Error>,
 }
 
@@ -95,14 +95,12 @@ impl Store {
         self.directory.join(file_name(key))
     }
 
-    /// Keeps a record under its key and gives its file.
+    /// Keeps a record under its key and returns its file.
     ///
-    /// The histories of the record in place and of this one are joined, so that what another launch
-    /// added meanwhile is not lost.
-    /// The old record stays until the new one is complete on disk. A file that cannot be decoded is
-    /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was
-    /// written by a newer version, which is not changed; I/O errors, after which the old file is
-    /// still there.
+    /// The histories of the record in place and of this one are joined, so that the entry of another launch is
+    /// not lost. The old record stays until the new one is complete on disk. A file that cannot be decoded is
+    /// moved aside to `NAME.corrupt`. Errors: [`ErrorKind::NewerVersion`] if the file in place was written by a
+    /// newer version, which is not changed; I/O errors, after which the old file is still there.
     ///
     /// A richer record in place is kept among the runs of the key ([`super::Run`]).
     pub fn save(&self, record: &Record) -> Result<PathBuf> {
@@ -115,8 +113,9 @@ impl Store {
         Ok(self.path_of(&record.key))
     }
 
-    /// [`Self::save`], unless the record in place `stays`. That is asked when only the renaming is left
-    /// to do. A record of another kind is then kept beside it. `None` if nothing is stored.
+    /// [`Self::save`], unless the record in place `stays`. The function `stays` is called just before the
+    /// renaming. If the record in place is of another kind, the new one is then kept beside it. `None` if
+    /// nothing is stored.
     pub fn save_unless(
         &self,
         record: &Record,
@@ -130,12 +129,12 @@ impl Store {
         self.keep(record, true, &stays)
     }
 
-    /// [`Self::save`] without waiting for the disk, which took longer than all else at the end of a
-    /// job: the kernel begins to write at once. Should the machine lose power before it is done, the
-    /// record may be damaged, which its checksum shows; the next launch then records anew.
+    /// [`Self::save`] without waiting for the disk, because that took longer than all other work at the end of
+    /// a job. The kernel begins to write at once. If the machine loses power before the file is written, the
+    /// record may be damaged. Its checksum shows this, and the next launch then records again.
     ///
-    /// The record in place stays in use if it is richer or more complete ([`Standing::replaces`]); the new
-    /// one is then among the runs of the key. Gives the file of the new one.
+    /// The record in place stays in use if it is richer or more complete ([`Standing::replaces`]). The new one
+    /// is then among the runs of the key. Returns the file of the new record.
     pub fn save_soon(&self, record: &Record) -> Result<PathBuf> {
         self.create()?;
         let kept = self.keep(record, false, &|| false)?;
@@ -185,7 +184,7 @@ impl Store {
         })
     }
 
-    /// Writes under another name and renames; `false` if the file in place `stays` at that moment.
+    /// Writes a file under another name and renames it. `false` if the file in place `stays` at that moment.
     pub(super) fn write(
         &self,
         path: &Path,
@@ -217,8 +216,8 @@ impl Store {
         Ok(written)
     }
 
-    /// Moves a damaged file out of the way; refuses if there is one of a newer version. Gives the
-    /// history in a good one.
+    /// Moves a damaged file aside. It is an error if the file is of a newer version. Returns the history in a
+    /// good file.
     pub(super) fn make_way(&self, path: &Path) -> Result<Vec<Past>> {
         let error = match fs::symlink_metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -306,8 +305,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// The record that a selector means: a file, a key, the unique beginning of a key; nothing is
-    /// the newest.
+    /// The record that a selector means: a file, a key, or the unique beginning of a key. Without a selector it
+    /// is the newest record.
     ///
     /// Errors: [`ErrorKind::NotFound`]; [`ErrorKind::Usage`] when several keys begin so.
     pub fn find(&self, selector: Option<&str>) -> Result<Record> {
@@ -336,7 +335,7 @@ impl Store {
             };
         }
         match self.find_key(text) {
-            // A file of that name in this directory, then.
+            // Then it may be a file of this name in the current directory.
             Err(error) if error.kind() == ErrorKind::NotFound && Path::new(text).is_file() => {
                 Ok(text.into())
             }
@@ -404,10 +403,10 @@ impl Store {
     }
 }
 
-/// A name in the same directory that no other save uses.
+/// A file name in the same directory that no other save uses.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    // Processes of two nodes can share a number, so the time enters too.
+    // Processes of two nodes can have the same number, so that the name contains the time as well.
     let unique = format!(
         "{:x}-{:x}-{:x}",
         std::process::id(),
@@ -452,7 +451,8 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
     if keys.is_empty() { none.to_string() } else { format!("one of {}", keys.join(", ")) }
 }
 
-/// Writes a new file. Waits until it is on the disk, or only has the kernel begin to put it there.
+/// Writes a new file. With `wait` it waits until the file is on the disk. Otherwise it only makes the kernel
+/// begin to write.
 pub(super) fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;

@@ -197,7 +197,7 @@ proptest! {
 }
 
 #[test]
-fn a_record_that_came_meanwhile_stays() {
+fn a_record_that_was_stored_during_a_save_stays() {
     let (_dir, store) = store();
     let (mut late, mut own) = (sample("a", 4), sample("a", 4));
     late.recorded_at = 1;

@@ -1,14 +1,15 @@
-//! What becomes of a stored record if its program fails afterwards: between MPI_Finalize, where the record
-//! is stored, and the end of the process, where its exit code is known.
+//! What happens with a stored record if its program fails afterwards. The record is stored in MPI_Finalize, and
+//! the exit code is known only at the end of the process.
 //!
-//! A Python program that ends with a traceback is the common case: the traceback comes first, then the
-//! interpreter finalises MPI, then it exits with code 1. Its matrix may lack most of the work. So the record
-//! becomes an interrupted one, a whole record of before is in use again, and the time of the launch is
-//! not compared with that of others.
+//! The common case is a Python program that ends with a traceback: the traceback is printed, then the
+//! interpreter finalises MPI, then it exits with code 1. Its matrix may lack most of the work. The record
+//! therefore becomes an interrupted one, an earlier whole record is put in use again, and the time of the
+//! launch is not compared with that of others.
 //!
-//! Each process that ends so leaves a mark, the file `KEY.runs/failed-LAUNCH-CODE`. The first one changes
-//! the record. A launcher that kills all processes as soon as one has failed may end it in between; then
-//! the mark is still there, and the next reader of the record does the rest.
+//! Each process that ends in this way makes a mark, the file `KEY.runs/failed-LAUNCH-CODE`. The first process
+//! also changes the record. A launcher that kills all processes as soon as one has failed may kill this process
+//! before the change is complete. The mark is still there then, and the next reader of the record completes the
+//! change.
 
 use super::others::{check_folder, read_stored};
 use super::record_format::encode_with;
@@ -18,7 +19,7 @@ use crate::base::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A record that a launch has stored, for what happens to the launch afterwards.
+/// The record that a launch has stored, so that it can be changed if the launch fails afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
     store: Store,
@@ -27,7 +28,7 @@ pub struct StoredRun {
     launch: u64,
 }
 
-/// What the names of marks begin with.
+/// The beginning of the names of marks.
 const MARK: &str = "failed-";
 
 impl StoredRun {
@@ -53,7 +54,7 @@ impl StoredRun {
         match make()
             .or_else(|e| if e.kind() == std::io::ErrorKind::NotFound { make() } else { Err(e) })
         {
-            // Another process of the launch was faster.
+            // Another process of the launch made the mark first.
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
             made => made.map_err(|e| failed(&e))?,
         };
@@ -69,7 +70,7 @@ impl StoredRun {
         let mut beside = store.runs(key);
         let read = |run: &Run| read_stored(&run.path).ok().filter(|record| self.is(record));
         beside.retain(|run| read(run).is_some());
-        // Another launch may have removed it: it was not worth keeping.
+        // Another launch may have removed the record, because it was not worth keeping.
         let found = in_use.or_else(|| beside.first().and_then(read));
         let Some(mut record) = found else { return Ok(()) };
         record.history.retain(|past| past.id != self.launch);
@@ -77,7 +78,7 @@ impl StoredRun {
             how: format!("the program ended with exit code {code}"),
             ..Unfinished::default()
         });
-        // Another launch may put its record in use meanwhile.
+        // Another launch may put its record in use at the same time.
         let is_replaced = || {
             let in_use = read_stored(&store.path_of(key));
             in_use.is_ok_and(|record| !self.is(&record))
@@ -104,7 +105,7 @@ impl StoredRun {
             store.choose_file(key, &kept)?;
         }
         for run in beside {
-            // A file that another launch has removed is gone all the same.
+            // If another launch has removed the file, nothing is left to do.
             let _ = fs::remove_file(&run.path);
         }
         store.trim_runs(key);
@@ -123,8 +124,8 @@ impl StoredRun {
         })
     }
 
-    /// The record of a whole run that was in use before, or would be in use without the failed one: the
-    /// newest of this kind that is not much poorer than the richest of it, else the richest of all.
+    /// The record of a whole run that was in use before, or that would be in use without the failed one: the
+    /// newest of this kind, unless it is much poorer than the richest of this kind, or else the richest of all.
     fn successor(&self, kind: u32, tasks: usize) -> Option<Record> {
         let mut runs = self.store.runs(&self.key);
         runs.retain(|run| run.standing.completeness == Completeness::Whole);
@@ -166,7 +167,7 @@ impl Store {
             had_marks |= fs::remove_file(file).is_ok();
         }
         if had_marks {
-            // It stays if it holds anything.
+            // The folder stays if it has other files.
             let _ = fs::remove_dir(&folder);
         }
     }

@@ -1,5 +1,5 @@
-//! Which record of a key a launch uses: the one that the user chose, else one of a run with the same arguments and
-//! MPI library, else the one in use or the richest.
+//! Which record of a key a launch uses: the one that the user chose, else one of a run with the same arguments
+//! and MPI library, else the record in use or the richest one.
 //!
 //! Limit: records of another number of tasks are never used.
 
@@ -14,9 +14,9 @@ use crate::base::error::Result;
 pub enum Fit {
     /// The user chose it with 'rankweave use'.
     Chosen,
-    /// It is of a run with the same arguments and MPI library.
+    /// The record is of a run with the same arguments and MPI library.
     SameKind,
-    /// There is none of such a run; this is the one in use, or the richest.
+    /// There is no record of such a run. The record is the one in use, or the richest.
     OtherKind,
 }
 
@@ -30,10 +30,10 @@ pub struct Fitting {
 }
 
 impl Store {
-    /// The record for a launch of `tasks` tasks that does `kind` of run: the one that the user chose, else
-    /// the newest of its kind unless that is much poorer than the richest, else the one in use, else
-    /// the richest of all. `None` if there is none with the rows of all tasks, or if no record is in use.
-    /// If the record in use cannot be read, it is one of the runs.
+    /// The record for a launch of `tasks` tasks with this `kind` of run: the one that the user chose, else the
+    /// newest of this kind unless it is much poorer than the richest of this kind, else the record in use, else
+    /// the richest of all. `None` if no record has the rows of all tasks, or if no record is in use. If the
+    /// record in use cannot be read, the result is one of the runs.
     ///
     /// Errors: those of [`Store::load`], if no run fits either.
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
@@ -51,7 +51,7 @@ impl Store {
         kind: u32,
         in_use: Option<Record>,
     ) -> Option<Fitting> {
-        // Without it the user has removed the record, and this launch begins anew.
+        // If no record is in use, the user has removed it, and this launch records again.
         self.fitting_of(key, tasks, kind, Some(in_use?))
     }
 
@@ -72,7 +72,7 @@ impl Store {
         let read = |run: &Run| read_stored(&run.path).ok().filter(|record| usable(record));
         let history = in_use.as_ref().map(|record| record.history.clone()).unwrap_or_default();
         let fitting = |mut record: Record, fit| {
-            // Launches of all kinds are remembered by the record in use.
+            // The history of the launches of all kinds is in the record in use.
             record.history = joined(&history, &record.history);
             Some(Fitting { record, fit })
         };
@@ -81,7 +81,7 @@ impl Store {
         }
         let in_use = in_use.filter(usable);
         let is_newer = |run: &Run, than: &Record| run.standing.recorded_at > than.recorded_at;
-        // Imported by a version that did not note the choice.
+        // The record was imported by a version that did not store the choice.
         if let Some(record) = &in_use
             && record.launch.mode == LaunchMode::Import
             && !self.was_asked(key)
@@ -106,7 +106,7 @@ impl Store {
         {
             return fitting(record.clone(), Fit::SameKind);
         }
-        // A file that cannot be read gives way to the next one.
+        // If a file cannot be read, the next one is used.
         let mut others: Vec<&Run> = alike().collect();
         others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
         if let Some(record) = best.into_iter().chain(others).find_map(read) {

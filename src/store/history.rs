@@ -1,28 +1,31 @@
-//! How earlier launches of a record went: what tells whether reordering helped.
+//! The history of a record: the times of earlier launches, from which follows whether reordering helped.
 //!
-//! Times can be compared only between launches that did the same work on the same kind of places, so
-//! every entry carries a hash of each: the arguments of the program and the MPI library; and which
-//! processes share a node, with the nodes' names without their numbers, so that another allocation of
-//! the same cluster counts as the same places and another cluster does not.
+//! Times can be compared only between launches that did the same work on the same kind of places. Every entry
+//! therefore has a hash of each. The hash of the work is that of the arguments of the program and of the MPI
+//! library. The hash of the places contains which processes share a node, and the names of the nodes without
+//! their numbers. So another allocation of the same cluster counts as the same places, and another cluster does
+//! not.
 //!
-//! The list is bounded: the newest [`KEPT`] of each arrangement, work and places, [`LONGEST`] in all.
+//! The list is bounded: the newest [`KEPT`] launches with the same order (the launcher's or another one), work
+//! and places, and at most [`LONGEST`] in all.
 
 use serde::{Deserialize, Serialize};
 
-/// Launches that are remembered of one arrangement with one work on one kind of places.
+/// The number of launches in the history with the same order, the same work and the same kind of places.
 pub const KEPT: usize = 8;
-/// Launches that are remembered in all.
+/// The number of launches in the history in all.
 pub const LONGEST: usize = 64;
 
-/// How long the processes of a launch were in MPI: in calls that move data or wait for others, files
-/// aside. The threads of a process are added up, to its own time at most.
+/// The time that the processes of a launch spent in MPI: in calls that move data or wait for other processes,
+/// without file operations. The times of the threads of a process are added up, to at most the time of the
+/// process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct InMpi {
     /// Seconds, mean over the processes.
     pub mean_seconds: f64,
-    /// The most of any process.
+    /// The largest time of a process.
     pub max_seconds: f64,
-    /// Calls that were timed in all processes together: what the figures rest on.
+    /// The number of calls that were timed, in all processes together.
     pub calls: u64,
     /// Standard error of the mean, in seconds; 0 if every call was timed. Not stored.
     #[serde(skip)]
@@ -30,12 +33,12 @@ pub struct InMpi {
 }
 
 impl InMpi {
-    /// Part of a time in percent, at most 100; `None` of no time.
+    /// The mean as a part of a time, in percent, at most 100. `None` if the time is 0.
     pub fn percent_of(&self, seconds: f64) -> Option<f64> {
         (seconds > 0.0).then(|| (100.0 * self.mean_seconds / seconds).min(100.0))
     }
 
-    /// The same figures, none of them longer than the job was.
+    /// The same figures, each at most the time of the job.
     pub fn within(self, seconds: f64) -> InMpi {
         InMpi {
             mean_seconds: self.mean_seconds.min(seconds),
@@ -44,7 +47,7 @@ impl InMpi {
         }
     }
 
-    /// Itself, if it is a time that can be worked with.
+    /// These figures if they are possible times, and `None` otherwise.
     pub(super) fn sound(self) -> Option<InMpi> {
         let sound = |s: f64| s.is_finite() && s >= 0.0;
         (sound(self.mean_seconds) && sound(self.max_seconds)).then_some(self)
@@ -60,9 +63,9 @@ pub struct Past {
     pub ended_at: u64,
     /// Ranks were in another order than the launcher's.
     pub reordered: bool,
-    /// Hash of what it had to do, see [`work_of`].
+    /// Hash of the work, see [`work_of`].
     pub work: u32,
-    /// Hash of where it ran, see [`places_of`].
+    /// Hash of the places, see [`places_of`].
     pub places: u32,
     /// Seconds between MPI_Init and MPI_Finalize on rank 0.
     pub wall_seconds: f64,
@@ -70,7 +73,8 @@ pub struct Past {
     pub internode_bytes: u64,
     /// Bytes sent in all.
     pub total_bytes: u64,
-    /// Hop-bytes predicted for the launcher's order and the one used; both 0 if nothing was.
+    /// Hop-bytes predicted for the launcher's order and for the order that was used; both 0 without a
+    /// prediction.
     pub predicted: (u128, u128),
     /// Time in MPI; `None` if it was not measured.
     #[serde(skip)]
@@ -78,12 +82,12 @@ pub struct Past {
 }
 
 impl Past {
-    /// A time that can be worked with.
+    /// Whether the time is possible.
     fn is_sound(&self) -> bool {
         self.wall_seconds.is_finite() && self.wall_seconds >= 0.0
     }
 
-    /// Launches that can be compared, and have the same arrangement.
+    /// Whether two launches have the same kind of order, the same work and the same places.
     fn is_like(&self, other: &Past) -> bool {
         (self.reordered, self.work, self.places) == (other.reordered, other.work, other.places)
     }
@@ -107,8 +111,7 @@ pub fn joined(a: &[Past], b: &[Past]) -> Vec<Past> {
     kept
 }
 
-/// Hash of what a launch has to do: the arguments of the program (without its own name) and the MPI
-/// library.
+/// Hash of the work of a launch: the arguments of the program (without its own name) and the MPI library.
 pub fn work_of(command: &[String], mpi: &str) -> u32 {
     let arguments = command.iter().skip(1).map(String::as_bytes);
     hash(arguments.chain([mpi.as_bytes()]))
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_launches_added_is_kept_of_both() {
+    fn the_entries_of_two_launches_are_both_kept() {
         let before: Vec<Past> = (0..3).map(|id| past(id, id > 1)).collect();
         let a = joined(&before, &[past(10, true)]);
         let b = joined(&before, &[past(11, false)]);

@@ -1,4 +1,4 @@
-//! Which program is this? The identity that makes the key of a record.
+//! The identity of a program, from which the key of a record is made.
 //!
 //! The same program has to get the same key in every launch. A recompiled program gets a new key, because
 //! its communication may have changed. The build id of the linker tells the two apart; without one, the
@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 80;
 pub struct Identity {
     /// Base name of the executable or script, in characters that are safe in file names.
     pub name: String,
-    /// Hash of what tells programs of one name apart.
+    /// Hash by which programs with the same name are distinguished.
     pub hash: u32,
 }
 
@@ -185,7 +185,7 @@ fn base_name(path: &str) -> String {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).to_string()
 }
 
-/// Replaces what does not belong into a file name, and cuts what is too long.
+/// Replaces characters that do not belong into a file name, and cuts a name that is too long.
 fn safe(name: &str) -> String {
     let clean: String = name
         .chars()

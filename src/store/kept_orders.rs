@@ -34,7 +34,7 @@ pub const MOST_ORDERS: usize = 8;
 /// Largest file that is read: 64 million tasks.
 const LARGEST: u64 = 512 << 20;
 
-/// An order and the question that it answers.
+/// A kept order, with the question that it answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptOrder {
     /// Signature of the matrix.
@@ -45,15 +45,15 @@ pub struct KeptOrder {
     pub options: u64,
     /// Number of tasks.
     pub tasks: u32,
-    /// Process of each task; empty if every task is to stay on its own.
+    /// Process of each task; empty if every task stays on the process of its launcher rank.
     pub process_of_task: Vec<u32>,
     /// Hop-bytes of the launcher's order.
     pub cost_before: u128,
     /// Hop-bytes of this one.
     pub cost_after: u128,
-    /// Why, in one sentence.
+    /// The reason for the order, in one sentence.
     pub reason: String,
-    /// Milliseconds after which the search was cut short; `None` if it came to its end.
+    /// Milliseconds after which the search was stopped by its time limit; `None` if it came to its end.
     pub cut_after: Option<u64>,
     /// When it was found, seconds since 1970-01-01 UTC.
     pub found_at: u64,
@@ -81,10 +81,10 @@ impl KeptOrder {
 }
 
 impl Store {
-    /// The order that answers the question of `question` (its signatures and number of tasks), if one
-    /// is kept that was not cut short earlier than after `limit` milliseconds.
+    /// The kept order for the same question as `question`, which has the signatures and the number of tasks. An
+    /// order whose search was stopped counts only if it was stopped after at least `limit` milliseconds.
     ///
-    /// Errors say why a file that is there cannot be used; they are for people, and mean the same as
+    /// Errors say why an existing file cannot be used. They are for messages only; callers treat them like
     /// `None`.
     pub fn order(&self, key: &str, question: &KeptOrder, limit: u64) -> Result<Option<KeptOrder>> {
         check_folder(&self.orders())?;

@@ -9,7 +9,7 @@ use Completeness::{Interrupted, Whole};
 
 const KEY: &str = "app-n4";
 
-/// A whole run that its history knows, as launch `at`.
+/// A whole run that is in its own history as launch `at`.
 fn launch(argument: &str, bytes: u64, at: u64) -> Record {
     let mut record = run(argument, bytes, Whole, at);
     record.launch.wall_seconds = at as f64;

@@ -1,4 +1,4 @@
-//! The store: what is kept between launches, one file per (program, number of tasks).
+//! The store: the data that is kept between launches, with one record for each program and number of tasks.
 //!
 //! * [`Store`] is a directory of records. A [`Record`] holds the matrix of a program and the launch that
 //!   recorded it; [`encode`] and [`decode`] are its file format.

@@ -14,7 +14,7 @@ pub enum LaunchMode {
     Reorder,
     /// It ran in a random order, for a safety test.
     Shuffle,
-    /// There was none: the matrix was imported.
+    /// There was no launch: the matrix was imported.
     Import,
 }
 

@@ -1,8 +1,8 @@
 //! Links that another user made in a store to which several users can write.
 //!
-//! Such a link may lead to what its maker cannot read or change: a private record of this user, whose content
-//! would then come into the common store, or a folder in which this user's files would be made and removed.
-//! It is not followed. Links of this user and of root are.
+//! Such a link may lead to a file or folder that its maker cannot read or change: a private record of this
+//! user, whose content would then be copied into the common store, or a folder in which this user's files would
+//! be made and removed. Links of other users are not followed. Links of this user and of root are followed.
 
 use super::Record;
 use super::record_format::{Head, read_file, read_head};

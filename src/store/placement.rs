@@ -12,8 +12,8 @@ pub struct Placement {
     /// Path of each process in the machine below its node (package, NUMA domain, core); all of one
     /// length, empty when not known.
     pub place_of_process: Vec<Vec<u32>>,
-    /// Distance of two processes that first differ at each level, node level first; a last one for two
-    /// that do not differ.
+    /// For each level, the distance of two processes that first differ there, node level first. The last number
+    /// is the distance of two processes that do not differ.
     pub level_costs: Vec<u64>,
     /// Name of each level (`node`, `package`, …), node level first.
     pub level_names: Vec<String>,

@@ -27,8 +27,8 @@ pub struct Record {
     pub baseline: Option<Launch>,
     /// Set if the launch did not come to its end, or not all of it is here.
     pub unfinished: Option<Unfinished>,
-    /// Which program this is, whatever the key: name and hash of the executable or script; empty when
-    /// not known.
+    /// The identity of the program, independent of the key: name and hash of the executable or script; empty
+    /// when not known.
     #[serde(skip)]
     pub identity: String,
     /// How earlier launches and this one went, the oldest first.
@@ -39,8 +39,9 @@ pub struct Record {
     pub constructed: Vec<Constructed>,
 }
 
-/// The order that a constructor of a topology gave its processes. The matrix is that of tasks; with this it
-/// tells the traffic of the topology's vertices, which are other tasks in the next launch.
+/// The order that a constructor of a topology gave its processes. The matrix is indexed by task. With this
+/// order, the traffic of the vertices of the topology follows from it. In the next launch the vertices may be
+/// other tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constructed {
     /// Signature of what was asked: the communicator's tasks by rank, and the edges.
@@ -50,7 +51,7 @@ pub struct Constructed {
 }
 
 impl Constructed {
-    /// True if there is a task, each is below `tasks`, and none is there twice.
+    /// True if the list is not empty, all tasks are below `tasks`, and no task occurs twice.
     pub fn is_sound(&self, tasks: usize) -> bool {
         !self.task_of_vertex.is_empty() && is_injective(&self.task_of_vertex, tasks)
     }
@@ -172,7 +173,7 @@ impl Launch {
         self.placement.node_of_process.get(self.process_of(task)).map(|&n| n as usize)
     }
 
-    /// True if some task does not sit on the process of its own number.
+    /// True if at least one task is not on the process with the same number.
     pub fn is_reordered(&self) -> bool {
         self.process_of_task.iter().enumerate().any(|(task, &process)| task as u32 != process)
     }

@@ -14,8 +14,8 @@
 //! second value with the program's identity and the history ([`Record::identity`],
 //! [`Record::history`]), version 4 a third one with times in MPI, version 5 a fourth one with the orders
 //! of topologies ([`Record::constructed`]).
-//! The checksum finds damage, not malice: a body that passes it is still checked field by field,
-//! and reading never allocates more than a small multiple of the bytes that are really there.
+//! The checksum finds damage, but not forged files. A body with the right checksum is therefore still checked
+//! field by field. Reading never allocates more than a small multiple of the size of the file.
 
 use super::Record;
 use super::history::{InMpi, Past, joined};
@@ -56,7 +56,7 @@ impl Times {
         }
     }
 
-    /// Puts them where they belong; what cannot be right is dropped.
+    /// Writes the times into the record and its history. Impossible times are dropped.
     fn put(self, record: &mut Record, history: &mut [Past]) {
         record.launch.in_mpi = self.launch.and_then(InMpi::sound);
         if let Some(baseline) = &mut record.baseline {
@@ -180,7 +180,7 @@ pub fn read_file(path: &Path) -> Result<Record> {
     read_open(path).map(|(record, _)| record)
 }
 
-/// [`read_file`], which also gives the open file: as long as it is open no other has its number.
+/// [`read_file`], which also returns the open file. As long as the file is open, no other file has its number.
 pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
     let (bytes, _, file) = read_bytes(path, u64::MAX)?;
     let record = decode(&bytes).map_err(|e| e.at(path.display()))?;
@@ -269,8 +269,8 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     Ok((bytes, length, file))
 }
 
-/// Whether a file of `length` bytes can be a sound record by its first bytes: it has the length that its
-/// header says, and no more than a matrix of its tasks can need.
+/// Whether a file of `length` bytes can be a sound record according to its first bytes: it has the length that
+/// its header gives, and at most as many bytes as a matrix of its tasks can need.
 fn check_first(bytes: &[u8], length: u64) -> Result<()> {
     /// The most bytes that one pair of tasks needs, in all kinds of traffic.
     const PAIR: u64 = 128;

@@ -1,10 +1,11 @@
-//! Records that their store refused: kept in a directory of the node until `rankweave recover` stores them.
+//! Records that their store refused. They are kept in a directory of the node until `rankweave recover` stores
+//! them.
 //!
-//! A job cannot be asked to make room, and its matrix may have taken a day to record. So rank 0 puts the
-//! record into `DIR/rankweave-USER-unstored`, beside the spill files. There each store has a directory
-//! that names it, with one file for each key, the newest, so that a program that is launched again and
-//! again fills nothing. Others can write to the directory around it; only one that is the user's own,
-//! closed to them, and that they cannot put another in place of, is used.
+//! A job cannot ask its user to make room, and its matrix may have taken a day to record. So rank 0 puts the
+//! record into `DIR/rankweave-USER-unstored`, beside the spill files. There each store has a directory with a
+//! file that names the store, and one record for each key, the newest. A program that is launched again and
+//! again therefore needs no more space. Other users can write to `DIR`. The directory is used only if it
+//! belongs to the user, is closed to others, and cannot be replaced by others.
 
 use super::directory::{Entry, Store};
 use super::record::Record;
@@ -25,7 +26,7 @@ const STORE: &str = "store";
 /// The most bytes in the name of a store.
 const LONGEST_NAME: u64 = 64 << 10;
 
-/// The place for such records in a directory.
+/// The place for refused records in a directory.
 #[derive(Debug, Clone)]
 pub struct RefusedRecords {
     /// The directory around it.
@@ -49,7 +50,7 @@ pub struct Held {
 type Number = (u64, u64);
 
 impl RefusedRecords {
-    /// That of `user` in `directory`; it need not exist.
+    /// The place of `user` in `directory`. It need not exist.
     pub fn of(directory: &Path, user: u32) -> Self {
         let place = directory.join(format!("rankweave-{user}-unstored"));
         RefusedRecords { around: directory.into(), directory: place, user }
@@ -111,7 +112,7 @@ impl RefusedRecords {
 
     /// Whether a directory exists and belongs to the user.
     ///
-    /// Errors: it does, but others can write to it, or it is no directory.
+    /// Errors: it belongs to the user, but others can write to it, or it is no directory.
     fn is_own(&self, directory: &Path) -> Result<bool> {
         let meta = fs::symlink_metadata(directory).ok();
         let Some(meta) = meta.filter(|meta| meta.uid() == self.user) else { return Ok(false) };
@@ -144,8 +145,8 @@ impl RefusedRecords {
         Ok(())
     }
 
-    /// What waits here, the oldest first, and what cannot be read or is not used. A place that does not
-    /// exist or is another user's has nothing.
+    /// The records that wait here, the oldest first, and the errors of those that cannot be read or are not
+    /// used. A place that does not exist or is another user's has none.
     pub fn list(&self) -> (Vec<Held>, Vec<Error>) {
         let (mut held, mut errors) = (Vec::new(), Vec::new());
         let folders = match self.is_own(&self.directory) {
@@ -205,7 +206,7 @@ impl Held {
         }
     }
 
-    /// The directory of those of its store.
+    /// The directory of the records of this store.
     fn folder(&self) -> &Path {
         self.entry.path.parent().unwrap_or(&self.place.directory)
     }
@@ -252,8 +253,9 @@ impl Held {
         real(&self.place.directory).is_some_and(|own| store.is_some_and(|s| s.starts_with(own)))
     }
 
-    /// Removes the file if it is still the one that was read, else the one that was listed, and the place
-    /// if it was the last; `false` if a launch has kept another meanwhile, which stays.
+    /// Removes the file of this record. With `read` it must be the file that was read, and otherwise the one
+    /// that was listed. If another launch has kept a newer record in its place, this stays and the result is
+    /// `false`. After the last record, the place is removed too.
     pub fn remove(&self, read: Option<&File>) -> Result<bool> {
         let path = &self.entry.path;
         let failed =
@@ -295,12 +297,13 @@ fn name_of(store: &Path) -> OsString {
 fn put(record: &Record, store: &Path, folder: &Path) -> Result<PathBuf> {
     name(folder, store)?;
     let path = Store::open(folder).save_there(record)?;
-    // It is needed as long as there is a record; without it `recover` asks for the store.
+    // The file that names the store is needed as long as there is a record. Without it, `recover` asks for the
+    // store.
     let _ = name(folder, store);
     Ok(path)
 }
 
-/// Sees to it that a directory names its store.
+/// Writes the file that names the store of a directory, unless it is there.
 fn name(folder: &Path, store: &Path) -> Result<()> {
     let path = folder.join(STORE);
     let bytes = store.as_os_str().as_bytes();

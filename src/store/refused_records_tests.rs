@@ -25,7 +25,7 @@ fn place() -> (tempfile::TempDir, RefusedRecords, Store) {
     (dir, place, Store::open("/nowhere/store"))
 }
 
-/// Keys and times of what waits; nothing is wrong.
+/// Keys and times of the records that wait. There must be no errors.
 fn seen(place: &RefusedRecords) -> Vec<(String, u64)> {
     let (held, errors) = place.list();
     assert_eq!(errors, []);
@@ -98,7 +98,7 @@ fn each_store_has_its_own() {
 }
 
 #[test]
-fn what_a_launch_keeps_meanwhile_stays() {
+fn a_record_that_a_launch_keeps_during_a_removal_stays() {
     let (_dir, place, store) = place();
     place.keep(&record("a", 1), &store).unwrap();
     let held = place.list().0.pop().unwrap();

@@ -1,10 +1,10 @@
-//! The records of a key that are not in use: those of other kinds of run, and of runs that sent less.
+//! The records of a key that are not in use: those of other kinds of run, and those of runs that sent less.
 //!
-//! A program runs in several kinds: with other arguments or another MPI library. One record of a key is in
-//! use, `KEY.rkw`. The folder `KEY.runs` has, for each kind, the newest record, the two richest whole ones, the
-//! richest interrupted one, and the newest and the richest whole one before the newest. A failed run gives way
-//! to one of those before it, also if the clock went backwards. The name of each file says how it stands to others, so that no file has to be read to
-//! find the right one:
+//! A program has several kinds of run, with other arguments or another MPI library. One record of a key is in
+//! use, `KEY.rkw`. The folder `KEY.runs` has several records for each kind: the newest one, the two richest
+//! whole ones, the richest interrupted one, and, of those before the newest, the newest and the richest whole
+//! one. If a run fails, one of the earlier ones takes its place, also if the clock went backwards. The name of
+//! each file contains the standing of the record, so that no file has to be read to find the right one:
 //!
 //! ```text
 //! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal
@@ -33,7 +33,7 @@ const FOLDER: &str = "runs";
 pub struct Run {
     /// The file.
     pub path: PathBuf,
-    /// What its name says.
+    /// The standing of the record, from the name of the file.
     pub standing: Standing,
 }
 
@@ -72,7 +72,8 @@ impl Run {
     }
 }
 
-/// The richest of some runs: the richest whole one, unless an interrupted one is much richer, else what there is.
+/// The richest of some runs: the richest whole one, unless an interrupted one is much richer. Without a whole
+/// one, the richest interrupted one.
 pub(super) fn richest<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
     let whole = richest_of(runs.clone(), Completeness::Whole);
     let interrupted = richest_of(runs.clone(), Completeness::Interrupted);
@@ -106,7 +107,7 @@ fn second<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<&'r Run> {
     richest_of(runs.filter(|run| run.path != first.path), Completeness::Whole)
 }
 
-/// The runs, the newest first, that are kept for no reason, and the others.
+/// Divides the runs into those that no rule keeps, the newest first, and the others.
 fn superfluous<'r>(runs: &'r [Run], chosen: Option<&Run>) -> (Vec<&'r Run>, Vec<&'r Run>) {
     let of_kind = |kind: u32| runs.iter().filter(move |run| run.standing.kind == kind);
     let mut kinds: Vec<u32> = Vec::new();
@@ -147,8 +148,8 @@ fn has_no_links(error: &std::io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| without.contains(&number))
 }
 
-/// Whether two names are those of one file. A network file system may say that it could not make a link, and
-/// have made it: the request was sent twice.
+/// Whether two names belong to one file. A network file system may report that it could not make a link
+/// although it has made it, because the request was sent twice.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let number = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     number(a).is_some_and(|own| number(b) == Some(own))
@@ -189,7 +190,8 @@ impl Store {
         }
         let (new, old) = (Standing::of(record), Standing::of(&before));
         let bytes = encode_with(record, &joined(&before.history, &record.history))?;
-        // Its own file first: should another launch take the place in use now, nothing is lost.
+        // The file of the run is written first. If another launch puts its record in use at this moment,
+        // nothing is lost.
         let own = self.keep_run(&record.key, &new, &bytes, wait)?;
         let replaces = new.replaces(&old);
         if replaces {
@@ -220,7 +222,7 @@ impl Store {
                 Err(e) => Err(e),
             }
         });
-        // After a rename it is not there any more.
+        // After a rename the temporary file does not exist any more.
         let _ = fs::remove_file(&temporary);
         placed.map_err(failed)
     }

@@ -1,6 +1,6 @@
-//! Random sequences of what happens to a store: launches that end in every way, records that the user imports,
-//! chooses and removes, damaged files, clocks that go backwards. After each step an oracle says what has to
-//! be there and what a launch has to use.
+//! Random sequences of events in a store: launches that end in every way, records that the user imports,
+//! chooses and removes, damaged files, clocks that go backwards. After each step an oracle says which records
+//! have to be there and which record a launch has to use.
 
 use super::tests::{run, store};
 use super::*;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const KEY: &str = "app-n4";
 const TASKS: usize = 4;
 const KINDS: u8 = 4;
-/// Some that are as rich as others, and some that are much poorer.
+/// Bytes of a run: some runs are as rich as others, and some are much poorer.
 const SENT: [u64; 6] = [0, 40, 400, 4000, 4004, 9000];
 /// The most steps of a sequence.
 const STEPS: usize = 14;
@@ -38,7 +38,7 @@ enum Step {
         bytes: u64,
         fails: bool,
     },
-    /// What is left of a killed or flushed launch, recovered.
+    /// The record that is recovered from a killed or flushed launch.
     Recover {
         argument: u8,
         bytes: u64,
@@ -74,7 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What has to be in the store.
+/// The records that have to be in the store.
 #[derive(Debug, Default)]
 struct Oracle {
     /// The bytes of the richest whole record of each kind.

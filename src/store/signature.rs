@@ -1,9 +1,9 @@
 //! Signatures: numbers that stand for a matrix, a machine or options where these are only compared.
 //!
-//! Words are folded into one state by 64 × 64 → 128-bit multiplications whose halves are joined (the
-//! mixing step of wyhash and its relatives), fast enough that the signature of a matrix costs less than
-//! reading it. They protect nothing: two different inputs can be made to collide on purpose. All that this
-//! achieves is a rank order that suits another matrix.
+//! Words are folded into one state by 64 × 64 → 128-bit multiplications whose halves are joined (the mixing
+//! step of wyhash and its relatives). This is so fast that the signature of a matrix takes less time than
+//! reading the matrix. Signatures give no protection: somebody can construct two inputs with the same
+//! signature. The only effect would be a rank order that belongs to another matrix.
 
 use crate::matrix::{CommMatrix, Kind};
 
@@ -29,7 +29,7 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl Signature {
-    /// Nothing yet.
+    /// The signature of no data.
     pub fn new() -> Self {
         Self::default()
     }

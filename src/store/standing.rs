@@ -1,4 +1,5 @@
-//! What tells the records of one key apart: the kind of run, how much of it is there, and how much was sent.
+//! The standing of a record among those of its key: the kind of run, how much of the run is in the record, and
+//! how much was sent.
 
 use super::{Record, work_of};
 
@@ -26,12 +27,12 @@ impl Completeness {
     }
 }
 
-/// What tells the records of a key apart.
+/// The standing of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Hash of the arguments and the MPI library, see [`work_of`].
     pub kind: u32,
-    /// How much of the run is there.
+    /// How much of the run is in the record.
     pub completeness: Completeness,
     /// Bytes that were sent.
     pub bytes: u64,
@@ -59,13 +60,14 @@ impl Standing {
         }
     }
 
-    /// Whether this one has less than half of the traffic of another, in bytes or in pairs.
+    /// Whether this record has less than half of the traffic of another one, in bytes or in pairs.
     pub(super) fn is_poorer_than(&self, other: &Standing) -> bool {
         let less = |mine: u64, theirs: u64| mine.saturating_mul(2) < theirs;
         less(self.bytes, other.bytes) || less(self.pairs, other.pairs)
     }
 
-    /// Whether a new record takes the place of the one in use: it is as complete, and not poorer.
+    /// Whether a new record replaces the one in use: it is at least as complete and not poorer, or the one in
+    /// use lacks rows and the new one has all of them.
     pub fn replaces(&self, in_use: &Standing) -> bool {
         self.completeness > in_use.completeness && in_use.completeness == Completeness::Partial
             || self.completeness >= in_use.completeness && !self.is_poorer_than(in_use)

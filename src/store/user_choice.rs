@@ -1,7 +1,7 @@
 //! The record that all launches of a key use, because the user chose it with `rankweave use` or imported it.
 //!
-//! The file `KEY.runs/chosen` names the file of the run. Without it each launch uses the record that fits. An
-//! empty file says the same, and also that an imported matrix in use is not preferred any more.
+//! The file `KEY.runs/chosen` has the name of the file of the run. Without it each launch uses the record that
+//! fits. An empty file means the same. It also means that an imported matrix in use is not preferred any more.
 
 use super::others::check_folder;
 use super::{LaunchMode, Record, Run, Standing, Store};
@@ -19,7 +19,8 @@ impl Store {
         self.runs_folder(key).join(CHOSEN)
     }
 
-    /// What the file of the choice says; empty if the user cancelled it, `None` without one.
+    /// The content of the file of the choice. It is empty if the user cancelled the choice, and `None` without
+    /// a file.
     fn choice(&self, key: &str) -> Option<String> {
         check_folder(&self.runs_folder(key)).ok()?;
         let bytes = crate::base::file::read(&self.choice_path(key), LONGEST).ok()?;
@@ -73,7 +74,7 @@ impl Store {
         let key = selector.rsplit_once('@').map_or(selector, |(key, _)| key);
         let is_chosen = |stem: String| run.file_stem().is_some_and(|own| *own == *stem);
         if self.choice(key).is_some_and(is_chosen) {
-            // If it stays, it names a run that does not exist.
+            // If the choice cannot be cancelled, it names a run that does not exist, which has no effect.
             let _ = self.cancel_choice(key);
         }
     }

@@ -1,10 +1,11 @@
-//! What was found out about a program: by `rankweave check`, whether it minds permuted ranks; by a launch,
-//! whether it mixes the ranks of a reordered communicator with those of the one it was made from.
+//! Verdicts on a program. `rankweave check` finds out whether permuted ranks change its results. A launch finds
+//! out whether it mixes the ranks of a reordered communicator with those of the communicator from which it was
+//! made.
 //!
-//! A verdict belongs to the program, not to a record: whatever key its matrices have and with however
-//! many tasks it runs. The file is `IDENTITY.verdict` in the store, with the same header as a record:
-//! magic `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for
-//! each number of tasks that was checked, the newest last.
+//! A verdict belongs to the program and not to a record. It holds for every key of its matrices and every
+//! number of tasks. The file is `IDENTITY.verdict` in the store, with the same header as a record: magic
+//! `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for each number of
+//! tasks that was checked, the newest last.
 
 use super::Store;
 use super::record_format::{open_sealed, read_sealed, seal};
@@ -17,7 +18,7 @@ const MAGIC: [u8; 8] = *b"RKCHECK\n";
 const VERSION: u32 = 2;
 /// Numbers of tasks of which the verdict is kept.
 const KEPT: usize = 16;
-/// Larger files were not written by this.
+/// The largest file that is read. Rankweave writes no larger one.
 const LARGEST: u64 = 4 << 20;
 
 /// The outcome of a check.
@@ -25,7 +26,7 @@ const LARGEST: u64 = 4 << 20;
 pub enum Finding {
     /// Permuted ranks changed nothing.
     Safe,
-    /// They changed the program's output or its exit code.
+    /// Permuted ranks changed the program's output or its exit code.
     Differs,
     /// The program could not be compared with itself.
     #[default]

@@ -1,12 +1,12 @@
 //! Distances of the levels of a discovered machine: the one place where they are chosen.
 //!
-//! Only ratios matter to a mapping. The main steps follow the 1 : 10 : 100 for core, package and
-//! node that process mapping tools use as their default (KaHIP and VieM), with the levels between
-//! them filled in by how far a cache line travels: cores below one L3 exchange lines inside it,
-//! cores of one NUMA domain through the on-die network, domains of one package through its memory
-//! controllers, packages over the link between them. The network is an order of magnitude above
-//! all of these, because its bandwidth is shared by every process of the node and each message pays
-//! for the adapter twice. Two processes on one core (hyperthreads) are the closest.
+//! Only the ratios of distances matter to a mapping. The main steps follow the 1 : 10 : 100 for core, package
+//! and node that process mapping tools use as their default (KaHIP and VieM). The levels between them are
+//! ordered by the path of a cache line. Cores below one L3 exchange lines inside the L3. Cores of one NUMA
+//! domain exchange them through the on-die network, domains of one package through its memory controllers, and
+//! packages over the link between them. The network is an order of magnitude above all of these, because its
+//! bandwidth is shared by every process of the node and each message passes two adapters. Two processes on one
+//! core (hyperthreads) are the closest.
 
 /// Distance of two processes on the same core, or of two whose known places are the same.
 pub const SLOT: u64 = 1;
@@ -14,8 +14,8 @@ pub const SLOT: u64 = 1;
 /// Distance of two processes on different nodes below one switch, or when switches are unknown.
 pub const NODE: u64 = 100;
 
-/// Distance of two processes that are in the same group of every level outside `level`, but in
-/// different groups of it.
+/// Distance of two processes that are in different groups of `level`, and in the same group of every level
+/// outside it.
 ///
 /// Known levels are `node`, `package`, `die`, `group`, `numa`, `l3`, `l2`, `core`; any other one is
 /// taken for a part of a package.

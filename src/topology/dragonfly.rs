@@ -2,8 +2,8 @@
 //!
 //! Routing is minimal: a message goes from the router of the sender to the router with the link to the
 //! receiver's group, over this link, and on to the receiver's router (Kim, Dally, Scott and Abts,
-//! "Technology-driven, highly-scalable dragonfly topology", 2008, section 3). The way over a third
-//! group, which can be one hop shorter where two global links meet at one router, is not taken.
+//! "Technology-driven, highly-scalable dragonfly topology", 2008, section 3). A path over a third group can be
+//! one hop shorter if two global links meet at one router. Such paths are not used.
 //!
 //! The global channel `c` of group `g` leads to group `g + c + 1` (modulo the number of groups) and
 //! starts at router `c / h`, where `h` is the number of global links per router.

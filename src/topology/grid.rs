@@ -1,9 +1,9 @@
-//! Meshes, tori and hypercubes: slots on an integer grid, one slot per point.
+//! Meshes, tori and hypercubes: one slot at each point of an integer grid.
 //!
-//! Slots are numbered as `MPI_Cart_create` numbers ranks: the last coordinate varies fastest. Each
-//! dimension wraps around or not. Routing is dimension-ordered: a message goes along one dimension after
-//! the other, beginning with the first. In each it takes the shorter way round, or the one upwards if
-//! both are equally long.
+//! Slots are numbered as `MPI_Cart_create` numbers ranks: the last coordinate varies fastest. Each dimension
+//! wraps around or not. Routing is dimension-ordered: a message goes along one dimension after the other,
+//! beginning with the first. In a dimension that wraps around it takes the shorter direction, or upwards if
+//! both directions are equally long.
 
 use super::network::is_bandwidth;
 use super::{Network, Topology};

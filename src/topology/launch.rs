@@ -1,4 +1,4 @@
-//! The tree of a running job: one slot for each of its processes.
+//! The tree of a running job, with one slot for each process.
 
 use super::costs;
 use super::tree::Tree;

@@ -1,12 +1,13 @@
 //! One node from the inside: which PUs share a core, a cache, a NUMA domain, a package.
 //!
-//! A machine is kept as the group of every PU at every level; a mapping needs no more of it. It is built from hwloc's XML ([`Machine::from_hwloc_xml`]) or, where there is no hwloc,
-//! from `/sys` ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
+//! A machine is stored as the group of every PU at every level. A mapping needs no other data. The machine is
+//! read from hwloc's XML ([`Machine::from_hwloc_xml`]) or, without hwloc, from `/sys`
+//! ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
 
 use super::cpuset::CpuSet;
 use crate::base::numbering::by_first_appearance;
 
-/// In a path, the process is in no single group of this level: see [`Machine::path_of`].
+/// The number in a path that means: the process is in no single group of this level. See [`Machine::path_of`].
 pub const UNPLACED: u32 = u32::MAX;
 
 /// A division of the PUs as the system describes it: one set for each object of a kind.
@@ -33,7 +34,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A node of which nothing is known: no levels, every path is empty.
+    /// A node without known levels. Every path is empty.
     pub fn single() -> Self {
         Machine { level_names: Vec::new(), pus: Vec::new(), groups: Vec::new() }
     }

@@ -1,9 +1,9 @@
 //! Any network, given by its links: hop distances without a table of all pairs.
 //!
-//! Distances come from breadth-first searches. A slot with one link to a switch is one hop farther from
-//! every vertex than that switch. So one row of hops for the switch serves all of its slots. A row is
-//! computed at its first use and kept, up to [`ROW_BYTES`] in all. Beyond that, only a few rows are kept
-//! and replaced in turn, so a huge network costs time instead of memory.
+//! Distances come from breadth-first searches. A slot with one link, which leads to a switch, is one hop
+//! farther from every vertex than this switch. One row of hops for the switch therefore serves all slots of the
+//! switch. A row is computed at its first use and kept, up to [`ROW_BYTES`] in all. After that, only a few more
+//! rows are kept and replaced in turn, so that a huge network costs time instead of memory.
 
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
@@ -36,7 +36,7 @@ pub struct NetworkGraph {
     rows: Vec<OnceLock<Row>>,
     rows_left: AtomicUsize,
     spare: Mutex<Vec<(usize, Row)>>,
-    /// The tree with the same distances, if they are those of one.
+    /// The tree with the same distances, if there is such a tree.
     tree: Option<Tree>,
 }
 
@@ -174,7 +174,7 @@ impl NetworkGraph {
         row
     }
 
-    /// Lets `read` look at the hops from `source`.
+    /// Calls `read` with the hops from `source` to every vertex.
     fn with_row<T>(&self, source: usize, read: impl Fn(&[u16]) -> T) -> T {
         if let Some(row) = self.rows[source].get() {
             return read(row);
@@ -215,7 +215,7 @@ impl Topology for NetworkGraph {
             return 0;
         }
         let ((x, out), (y, into)) = (self.anchor[a], self.anchor[b]);
-        // Hops are symmetric: to ask only for rows of the lower number halves the rows.
+        // Hops are symmetric. The row of the lower number is used, which halves the number of rows.
         let (x, y) = (x.min(y), x.max(y));
         let between = if x == y { 0 } else { self.with_row(x as usize, |row| row[y as usize]) };
         u64::from(out) + u64::from(between) + u64::from(into)
@@ -253,8 +253,8 @@ impl Network for NetworkGraph {
         }
     }
 
-    /// A shortest way. Of several next vertices, the number of the destination picks one. Forwarding
-    /// tables of fat trees spread the destinations over the uplinks in this way.
+    /// A shortest path. If several next vertices are possible, the number of the destination selects one. The
+    /// forwarding tables of fat trees spread the destinations over the uplinks in this way.
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
         let (anchor, above) = self.anchor[to];
         let way = self.with_row(anchor as usize, |row| {

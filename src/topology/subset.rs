@@ -1,21 +1,21 @@
-//! Some slots of a topology, as a topology: the slots that a job got of a machine.
+//! A topology of some of the slots of another topology, for example of the slots that a job got of a machine.
 
 use super::{Grid, Network, Topology, Tree};
 use crate::base::permutation::inverse;
 use crate::{Error, ErrorKind, Result};
 
-/// Slot `k` of it is slot `slots[k]` of the whole topology. It has the distances and routes of the
-/// whole.
+/// Slot `k` of the subset is slot `slots[k]` of the whole topology. The distances and routes are those of the
+/// whole topology.
 pub struct Subset<'a> {
     whole: Whole<'a>,
     slots: Vec<usize>,
     tree: Option<Tree>,
     /// Points in the grid, where the whole topology is one or a part of one.
     points: Option<Vec<usize>>,
-    /// The vertices of the whole network, in the order of this one: first the slots of this one. Empty
-    /// without a network.
+    /// For each vertex of this network, the vertex of the whole network. The slots of the subset come first.
+    /// Empty without a network.
     old_vertex: Vec<u32>,
-    /// The vertex here of every vertex of the whole network.
+    /// For each vertex of the whole network, the vertex of this network.
     new_vertex: Vec<u32>,
 }
 
@@ -103,7 +103,8 @@ impl Topology for Subset<'_> {
         Some((grid, self.points.as_deref()?))
     }
 
-    /// The network of the whole. Slots of the whole that are not slots here are switches of it.
+    /// The network of the whole topology. Slots of the whole topology that are not in the subset count as
+    /// switches.
     fn network(&self) -> Option<&dyn Network> {
         self.whole.get().network().map(|_| self as &dyn Network)
     }

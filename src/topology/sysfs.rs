@@ -1,7 +1,7 @@
 //! Reads the machine from Linux' `/sys`, where there is no hwloc.
 //!
-//! Offline CPUs have no `topology` folder or are missing from `online`; both are left out. Facts that the
-//! kernel does not give make no level; many virtual machines give neither NUMA domains nor caches.
+//! Offline CPUs have no `topology` folder or are missing from `online`. Both kinds are left out. Divisions that
+//! the kernel does not report make no level. Many virtual machines report neither NUMA domains nor caches.
 
 use super::cpuset::CpuSet;
 use super::machine::{Division, Machine};

@@ -1,9 +1,9 @@
-//! What every topology must keep, checked over one of each kind.
+//! Properties of every topology, checked with topologies of each kind.
 
 use super::*;
 
-/// Small ones of every kind, some with a single slot.
-fn zoo() -> Vec<Box<dyn Topology>> {
+/// Small topologies of every kind, some of them with a single slot.
+fn topologies_of_every_kind() -> Vec<Box<dyn Topology>> {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -49,7 +49,7 @@ fn zoo() -> Vec<Box<dyn Topology>> {
 
 #[test]
 fn distance_is_a_metric() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         let n = t.slots();
         assert!(n > 0, "{}", t.name());
         let all: Vec<usize> = (0..n).collect();
@@ -85,7 +85,7 @@ fn walk(network: &dyn Network, from: usize, links: &[usize]) -> Option<usize> {
 
 #[test]
 fn routes_are_walks_from_slot_to_slot() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         let Some(network) = t.network() else { continue };
         assert!(network.vertices() >= t.slots(), "{}", t.name());
         for a in 0..t.slots() {
@@ -103,7 +103,7 @@ fn routes_are_walks_from_slot_to_slot() {
 
 #[test]
 fn links_come_in_pairs_with_numbers_of_their_own() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         let Some(network) = t.network() else { continue };
         let mut ends = std::collections::HashMap::new();
         for v in 0..network.vertices() {
@@ -121,7 +121,7 @@ fn links_come_in_pairs_with_numbers_of_their_own() {
 
 #[test]
 fn hop_distances_agree_with_a_search_of_the_network() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         let name = t.name();
         let hops = ["torus", "mesh", "hyper", "fattree", "graph", "slurm"];
         let exact = hops.iter().any(|kind| name.starts_with(kind)) || name == "tree:3:1:2@2:4:6";
@@ -143,7 +143,7 @@ fn hop_distances_agree_with_a_search_of_the_network() {
 
 #[test]
 fn nodes_are_numbered() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         for slot in 0..t.slots() {
             assert!(t.node_of(slot) < t.slots().max(16), "{}", t.name());
         }
@@ -152,7 +152,7 @@ fn nodes_are_numbered() {
 
 #[test]
 fn sets_of_slots_keep_distances() {
-    for t in zoo() {
+    for t in topologies_of_every_kind() {
         let slots: Vec<usize> = (0..t.slots()).rev().step_by(2).collect();
         let part = Subset::new(t.as_ref(), &slots).unwrap();
         for (x, &a) in slots.iter().enumerate() {

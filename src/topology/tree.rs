@@ -1,9 +1,9 @@
 //! A tree of slots, regular or not: nodes, packages, NUMA domains, cores.
 //!
-//! The distance of two slots depends on the outermost level at which they differ. Each slot has a
-//! code of 64 bits with one field for each level, the outermost level in the highest bits. The highest
-//! bit in which two codes differ tells that level. So a distance costs one XOR and one table look-up for
-//! any number of levels. Trees whose fields need more than 64 bits compare level by level.
+//! The distance of two slots depends on the outermost level at which they differ. Each slot has a code of 64
+//! bits with one field for each level, and the outermost level is in the highest bits. The highest bit in which
+//! two codes differ gives this level. A distance therefore costs one XOR and one table look-up for any number
+//! of levels. In trees whose fields need more than 64 bits, slots are compared level by level.
 
 use super::machine::UNPLACED;
 use super::network::is_bandwidth;
@@ -181,7 +181,7 @@ impl Tree {
         self.arity.as_deref()
     }
 
-    /// The tree of some of the slots, in the given order: slot `k` of it is `slots[k]` of this one.
+    /// The tree of some of the slots. Slot `k` of the result is slot `slots[k]` of this tree.
     ///
     /// Slots that this tree does not have are left out.
     #[must_use]

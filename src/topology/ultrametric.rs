@@ -1,20 +1,22 @@
-//! Finds the tree in a network whose hop distances are those of one, as in every fat tree.
+//! Finds out whether the hop distances of a network are the distances of a tree, as in every fat tree, and
+//! makes this tree.
 //!
-//! Distances are those of a tree if "not farther than v" is an equivalence for every distance v that
-//! occurs. Then algorithms for trees apply to a fabric that came as a list of cables.
+//! Distances are those of a tree if the relation "not farther than v" is an equivalence for every distance v
+//! that occurs. Algorithms for trees can then be used for a network that was given as a list of cables.
 
 use super::{Topology, Tree};
 use crate::base::numbering::by_first_appearance;
 
-/// Networks with more groups of slots than this are not compared, since that takes all pairs of groups.
+/// Networks with more groups of slots than this are not examined, because the test looks at all pairs of
+/// groups.
 const LIMIT: usize = 2048;
 
 /// A network with more different distances than this is not taken for a tree.
 const LEVELS: usize = 16;
 
-/// The tree with the distances of `topology`. Slots with the same `group[slot]` are on one switch and
-/// so have the same distances to all others. `None` if there is no such tree, or if the network is too
-/// large for the comparison.
+/// The tree with the distances of `topology`. Slots with the same `group[slot]` are on one switch, so that they
+/// have the same distances to all other slots. `None` if there is no such tree, or if the network has more than
+/// [`LIMIT`] groups.
 pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
     let (index, groups) = by_first_appearance(group.iter().copied());
     let mut first = vec![usize::MAX; groups.len()];
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
     use crate::topology::{NetworkGraph, parse};
 
-    /// The links of a topology as a graph, to be recognised again.
+    /// The links of a topology as a network graph, in which the tree has to be found again.
     fn as_graph(spec: &str) -> NetworkGraph {
         let topology = parse(spec).unwrap();
         let network = topology.network().unwrap();

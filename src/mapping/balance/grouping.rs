@@ -21,9 +21,9 @@ pub struct Groups {
 const MEAN_SIZE: u128 = 4096;
 
 impl Groups {
-    /// Partitions the tasks of a problem into `count` groups with little traffic between them, none
-    /// of them loaded above the limit. The tasks of each list in `together` share a group, and no two
-    /// lists share one.
+    /// Partitions the tasks of a problem into `count` groups with little traffic between them. No group is
+    /// loaded above the limit. The tasks of each list in `together` are in one group, and no two lists are in
+    /// the same group.
     pub(super) fn new(
         problem: &ProblemBuilder<'_>,
         loads: &Loads,
@@ -66,8 +66,8 @@ impl Groups {
         groups
     }
 
-    /// Brings the tasks of each list into the group that has most of them already; returns which
-    /// tasks must not leave their group.
+    /// Moves the tasks of each list into the group that has most of them already. Returns which tasks must not
+    /// leave their group.
     fn gather(&mut self, together: &[Vec<u32>], count: usize) -> Vec<bool> {
         let mut pinned = vec![false; self.of_task.len()];
         let mut claimed = vec![false; count];
@@ -161,7 +161,8 @@ fn sized(graph: &Graph, loads: &Loads, count: usize) -> Csr {
         let load = loads.of(task);
         *size = match exact {
             true => load as u32,
-            // A load above that of a thousand slots is cut to it: the task gets a slot alone anyway.
+            // A load above that of a thousand slots is reduced to this load. The task gets a slot of its own in
+            // any case.
             false => (load.min(mean.saturating_mul(1024)).saturating_mul(MEAN_SIZE) / mean) as u32,
         };
     }

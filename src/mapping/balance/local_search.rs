@@ -6,10 +6,10 @@ use crate::mapping::{Budget, Objective, ProblemBuilder};
 /// Rounds over all tasks at most.
 const ROUNDS: usize = 8;
 
-/// A price for tasks that are not on the slot they had.
+/// The price of tasks that are not on their previous slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Homes<'a> {
-    /// The slot that every task had, [`NOWHERE`] if it had none that may be used.
+    /// The previous slot of every task, or [`NOWHERE`] if it had none or if this slot may not be used any more.
     pub(super) slot_of_task: &'a [usize],
     /// Price of one task, in units of the objective.
     pub(super) price: i128,
@@ -38,9 +38,9 @@ pub(super) struct LocalSearch<'a, 'p> {
     pub(super) loads: &'a Loads,
     /// Load that no slot may exceed.
     pub(super) limit: u128,
-    /// By task: it keeps its slot.
+    /// By task: whether it keeps its slot.
     pub(super) pinned: &'a [bool],
-    /// The price of tasks that are not where they were, if there is one.
+    /// The price of tasks that are not on their previous slot, if there is one.
     pub(super) homes: Option<Homes<'a>>,
 }
 
@@ -64,8 +64,8 @@ impl ChangingMapping<'_> {
 }
 
 impl LocalSearch<'_, '_> {
-    /// The smallest by `key` of the mappings in `starts` and of what the search makes of each, with its
-    /// key and its name.
+    /// The mapping with the smallest `key`, of the mappings in `starts` and of the results of the search from
+    /// each of them. Returned with its key and its name.
     pub(super) fn best_from<K: PartialOrd>(
         &self,
         starts: impl IntoIterator<Item = (&'static str, Vec<usize>)>,

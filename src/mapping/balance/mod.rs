@@ -1,12 +1,12 @@
 //! Tasks of unequal load, and more tasks than slots: groups of balanced load first, then a mapping
 //! of the groups.
 //!
-//! The two phases of TopoLB (Agarwal, Sharma and Kalé, IPDPS 2006, section 4.1) and UMPA (Deveci et
-//! al., IPDPS 2015, section III): the tasks are partitioned into as many groups as there are slots,
-//! of about equal load and with little traffic between them; the groups are mapped by any algorithm
-//! of the registry; then single tasks move or change places as long as that lowers hop-bytes and
-//! keeps the balance. No slot gets more than the limit: the mean load and the allowed imbalance
-//! on top, or what the longest-first rule of list scheduling (Graham 1969) needs, if that is more.
+//! The two phases follow TopoLB (Agarwal, Sharma and Kalé, IPDPS 2006, section 4.1) and UMPA (Deveci et al.,
+//! IPDPS 2015, section III). First the tasks are partitioned into as many groups as there are slots, with about
+//! equal load and little traffic between the groups. Any algorithm of the registry then maps the groups.
+//! Afterwards single tasks move or change places as long as that lowers hop-bytes and keeps the balance. No
+//! slot gets more than the limit. The limit is the mean load plus the allowed imbalance, or, if that is more,
+//! what the longest-first rule of list scheduling (Graham 1969) needs.
 
 mod grouping;
 mod judge;

@@ -19,7 +19,7 @@ pub struct Rebalanced {
     pub mapping: Balanced,
     /// Tasks that are not on their previous slot.
     pub moved: usize,
-    /// Of these, those whose previous slot may not be used any more.
+    /// The number of moved tasks whose previous slot may not be used any more.
     pub forced: usize,
 }
 
@@ -128,7 +128,8 @@ impl LocalSearch<'_, '_> {
         }
     }
 
-    /// The slot nearest to the partners of a task that still takes its load, else the least loaded.
+    /// Of the slots that have room for the load of a task, the one nearest to its partners. If no slot has
+    /// room, the least loaded slot.
     fn nearest_open(
         &self,
         task: usize,

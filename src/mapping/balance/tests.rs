@@ -1,4 +1,4 @@
-//! What the mapping of weighted tasks must keep, with every algorithm.
+//! Properties of the mapping of weighted tasks, with every algorithm.
 
 use super::*;
 use crate::base::error::ErrorKind;

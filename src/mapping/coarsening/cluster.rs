@@ -99,8 +99,8 @@ impl Clusterer {
     }
 }
 
-/// Vertices without any edge never find a partner; they are packed with each other, otherwise a
-/// graph of silent tasks would not shrink.
+/// Packs vertices without edges into clusters with each other, because they never find a partner. Otherwise a
+/// graph of tasks without traffic would not shrink.
 fn join_isolated(graph: &Csr, limits: ClusterLimits, labels: &[u8], leader: &mut [u32]) {
     let mut open: [Option<(u32, u32)>; 2] = [None, None];
     for v in 0..graph.len() {

@@ -27,10 +27,10 @@ pub(crate) struct SideOfCut<'a> {
 pub(crate) struct Contractor {
     start: Vec<u32>,
     members: Vec<u32>,
-    /// The row at hand: neighbours and weights; the first is the cluster itself.
+    /// The row that is being made: neighbours and weights. The first entry is the cluster itself.
     row: Vec<(u32, i64)>,
-    /// Where a cluster was last put, counted over all rows; positions before the row at hand are no
-    /// longer valid, so that nothing needs to be cleared from row to row.
+    /// The position at which a cluster was last written, counted over all rows. Positions before the present
+    /// row are not valid any more, so that nothing has to be cleared between rows.
     seen: Vec<u32>,
 }
 
@@ -135,7 +135,8 @@ impl Contractor {
             for (t, w) in graph.arcs(v as usize) {
                 let d = cluster_of[t];
                 let put = &mut seen[d as usize];
-                // Whether two edges meet is as good as random: no branch on it.
+                // Whether two edges lead to the same cluster is nearly random, so that a branch on it would be
+                // slow.
                 let at = put.wrapping_sub(*begin).min(length);
                 *put = *begin + at;
                 let cell = &mut row[at as usize];
@@ -229,7 +230,7 @@ mod tests {
 
     /// Taken over from the whole or made anew: the same graph.
     #[test]
-    fn what_is_inherited_is_what_would_be_contracted() {
+    fn an_inherited_contraction_equals_a_new_one() {
         let graph = crate::matrix::synthetic::pattern("rgg:6000,shuffle=1").unwrap();
         let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());

@@ -1,4 +1,5 @@
-//! Coarsening: contract tasks that talk much, so that the structure shows on few vertices.
+//! Coarsening: contracts tasks that exchange much traffic, so that a graph with few vertices shows the
+//! structure.
 
 mod cluster;
 mod contract;

@@ -52,8 +52,8 @@ struct Picker<'a> {
 }
 
 impl Picker<'_> {
-    /// Takes `want` places of the group `lo..hi`, which lies above `level`, from as few of its subgroups as
-    /// possible: from the smallest one that is large enough, or else from the largest ones.
+    /// Takes `want` places of the group `lo..hi`, which is above `level`, from as few of its subgroups as
+    /// possible: from the smallest subgroup that is large enough, or else from the largest ones.
     fn pick(&mut self, lo: usize, hi: usize, level: usize, want: usize) {
         let (tree, needed) = (self.tree, self.needed);
         if want == hi - lo {
@@ -89,8 +89,8 @@ impl Picker<'_> {
     }
 }
 
-/// The places nearest to a centre. Several centres are tried; the one with the least sum of distances
-/// wins.
+/// The places nearest to a centre. Several centres are tried. The result is that of the centre with the
+/// smallest sum of distances.
 fn ball<D: Distance>(d: &D, needed: &[bool], want: usize) -> Vec<u32> {
     let places = needed.len();
     let fixed: Vec<usize> = (0..places).filter(|&p| needed[p]).take(16).collect();

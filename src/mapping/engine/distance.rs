@@ -1,7 +1,8 @@
 //! Distances between places, as fast as the topology allows.
 //!
-//! Local search spends its time here, so it is compiled once per kind of distance: path codes for
-//! trees, a table of all pairs for other topologies of moderate size, the topology itself above.
+//! Local search spends its time on distances. It is therefore compiled once for each kind of distance: path
+//! codes for trees, a table of all pairs for other topologies of moderate size, and calls of the topology for
+//! larger ones.
 
 use super::{Scale, TreePlaces};
 use crate::mapping::Problem;
@@ -15,8 +16,7 @@ const TABLE_LIMIT_GRID: usize = 1024;
 pub(crate) trait Distance {
     fn between(&self, a: u32, b: u32) -> i64;
 
-    /// The distances between one place and others, for loops: what depends on that place only is found
-    /// once.
+    /// The distances between one place and others, for loops. What depends on place `a` only is computed once.
     #[inline(always)]
     fn distances_of(&self, a: u32) -> impl Fn(u32) -> i64 {
         move |b| self.between(a, b)
@@ -97,7 +97,7 @@ impl Distance for DistanceTable {
 /// Meshes and tori of up to four dimensions, by coordinates.
 pub(crate) struct GridDistance {
     points: Vec<[i32; DIMENSIONS]>,
-    /// Length of every ring; so long that it never matters where there is no ring.
+    /// Length of every ring. For a dimension without a ring it is so large that it has no effect.
     lengths: [i32; DIMENSIONS],
 }
 

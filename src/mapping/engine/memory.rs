@@ -1,8 +1,8 @@
 //! Memory for large problems in large pages, where the system gives them on request.
 //!
-//! A processor cannot foresee in which order the vertices of a large graph are visited. With pages of
-//! 4 KiB, most visits miss its table of page addresses. The request costs nothing on systems that always
-//! or never give large pages.
+//! A processor cannot predict in which order the vertices of a large graph are visited. With pages of 4 KiB,
+//! most visits miss its cache of page addresses. The request costs nothing on systems that give large pages
+//! always or never.
 
 /// An empty vector with room for `capacity` elements, in large pages from 4 MiB on.
 pub(crate) fn roomy<T>(capacity: usize) -> Vec<T> {

@@ -36,7 +36,7 @@ impl Pool {
     }
 }
 
-/// The smallest that has the room, unless it has far too much.
+/// The smallest vector with enough room, unless it has far too much room.
 fn take<T>(kept: &mut Vec<Vec<T>>, capacity: usize) -> Vec<T> {
     let fits = |v: &Vec<T>| v.capacity() >= capacity && v.capacity() / 4 <= capacity;
     let best = kept
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_said() {
+    fn no_more_vectors_are_kept_than_the_limit() {
         let mut pool = Pool::default();
         for _ in 0..2 * KEPT {
             pool.keep(Vec::new(), Vec::with_capacity(FROM));

@@ -18,10 +18,10 @@ pub(crate) struct Prepared<'a, 'b> {
     pub(crate) all: Option<TreePlaces>,
     /// The chosen places, where the topology is a tree.
     pub(crate) tree: Option<TreePlaces>,
-    /// As many places as tasks, ascending: all there are, or the ones that lie closest together.
+    /// As many places as tasks, ascending: all places, or the places that lie closest together.
     pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
-    /// By vertex: its task is fixed. Empty if no task is.
+    /// By vertex: whether its task is fixed. Empty if no task is fixed.
     pub(crate) pinned: Vec<bool>,
     pub(crate) rng: Rng,
     /// How input numbers became those of the search.

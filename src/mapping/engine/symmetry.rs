@@ -20,7 +20,7 @@ pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, posit
     for (task, &k) in position.iter().enumerate() {
         task_at[k as usize] = task as u32;
     }
-    // home[k]: the task at index k is fixed to this place.
+    // home[k]: whether the task at index k is fixed to its place, and has reached it.
     let mut home = vec![false; n];
     for task in 0..n {
         let Some(wanted) = prepared.fixed_place(task) else { continue };

@@ -1,10 +1,10 @@
-//! Recognises grids and tori of any dimension in a graph, whatever the labels.
+//! Recognises grids and tori of any dimension in a graph, for every numbering of the vertices.
 //!
-//! In a Cartesian product of paths and cycles two edges at a vertex lie in different dimensions
-//! exactly if they span a square (rings of four aside, which are squares themselves and count as
-//! two dimensions of two). Edges are joined across squares and along lines; the classes are the
-//! dimensions, and removing one class leaves the layers across that dimension, which must form a
-//! path or a ring. The final check makes a wrong answer impossible.
+//! In a Cartesian product of paths and cycles, two edges at a vertex lie in different dimensions exactly if
+//! they span a square. Rings of four are an exception: they are squares themselves and count as two dimensions
+//! of two. Edges are joined across squares and along lines. The classes of joined edges are the dimensions. If
+//! the edges of one class are removed, the layers across this dimension remain, which must form a path or a
+//! ring. The final check compares all edges, so that no wrong answer is possible.
 
 use super::skeleton::{Lists, skeleton};
 use crate::mapping::engine::Csr;

@@ -1,8 +1,9 @@
 //! Embeds a grid of tasks in a mesh or torus of slots so that neighbours stay neighbours.
 //!
-//! A task dimension may run along one slot dimension of the same length, or in a snake through
-//! several whose lengths multiply to its own. A ring of four is a square, hence two dimensions of
-//! two. Therefore an 8×8 mesh fits into a 4×4×4 torus without any longer step.
+//! A dimension of the tasks may follow one dimension of the slots with the same length. It may also wind
+//! through several dimensions whose lengths multiply to its own length, one line forwards and the next one
+//! backwards. A ring of four is a square, and so counts as two dimensions of two. An 8×8 mesh therefore fits
+//! into a 4×4×4 torus with all neighbours adjacent.
 
 use super::GridShape;
 use crate::topology::Grid;
@@ -56,7 +57,7 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
                 let index = shape.coordinates[k][v] as usize;
                 let mut below: usize = snake.iter().map(|a| a.length).product();
                 for axis in snake {
-                    // The direction turns with every step of what lies outside (reflected code).
+                    // The direction changes with every step of the axes outside (reflected code).
                     let backwards = index / below % 2 == 1;
                     below /= axis.length;
                     let digit = index / below % axis.length;
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn grids_that_do_not_fit_are_refused() {
         let graph = pattern("torus:6x6").unwrap();
         let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
         let shape = detect(&csr).unwrap();

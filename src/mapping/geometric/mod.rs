@@ -1,4 +1,5 @@
-//! Geometry: recognise grids in the affinity graph, whatever the labels, and place them as blocks.
+//! Geometry: recognises grids in the affinity graph, for every numbering of the tasks, and places them as
+//! blocks.
 
 mod boxes;
 mod detect;

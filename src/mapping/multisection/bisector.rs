@@ -74,7 +74,7 @@ struct Coarsening {
 const COARSEST: usize = 48;
 
 impl Bisector {
-    /// Once the time limit of `budget` has struck, graphs are cut in the order of their vertices.
+    /// When the time limit of `budget` is reached, graphs are cut in the order of their vertices.
     pub(crate) fn new(effort: BisectEffort, budget: &Budget) -> Self {
         Bisector {
             effort,
@@ -115,8 +115,8 @@ impl Bisector {
         self.bisect_within(graph, target, 0, rng)
     }
 
-    /// Splits `graph` so that the sizes of side 0 add up to `target`, give or take `allowed`; where
-    /// large vertices make that impossible, to about so much.
+    /// Splits `graph` so that the sizes of side 0 add up to `target`, with a deviation of at most `allowed`. If
+    /// large vertices make this impossible, the deviation is as small as the search finds.
     pub(crate) fn bisect_within(
         &mut self,
         graph: &Csr,
@@ -336,8 +336,8 @@ impl Bisector {
     }
 }
 
-/// Moves the cheapest vertices one by one until the target is met; FM leaves nothing to do here
-/// except when it ran out of passes, or where no set of vertices meets the target.
+/// Moves the cheapest vertices one by one until the target is met. After FM this is only needed if FM reached
+/// its number of passes, or if no set of vertices meets the target.
 fn force_balance(graph: &Csr, b: &mut Bisection, target: i64, allowed: i64) {
     let from = u8::from(b.size[0] < target);
     let mut moves: Vec<(i64, u32)> = (0..graph.len())
@@ -358,7 +358,7 @@ fn force_balance(graph: &Csr, b: &mut Bisection, target: i64, allowed: i64) {
         }
         !takes
     });
-    // One that is a little too large may still come nearer.
+    // A vertex that is a little too large may still reduce the deviation.
     let nearest = moves.iter().map(|&(_, v)| v).min_by_key(|&v| (size(v) - excess).abs());
     if let Some(v) = nearest.filter(|&v| excess > allowed && (size(v) - excess).abs() < excess) {
         b.side[v as usize] = 1 - from;

@@ -1,8 +1,8 @@
 //! How a bisection coarsened its graph, for the bisections of its two sides.
 //!
-//! Away from the cut, the clusters of the whole graph are as good for a side as new clusters, and the
-//! contracted graph differs only in the numbers of its vertices. So on large problems only every fourth
-//! bisection finds new clusters for the finest levels.
+//! For vertices that are not near the cut, the clusters of the whole graph are as good for a side as new
+//! clusters. The contracted graph then differs only in the numbers of its vertices. On large problems,
+//! therefore, only every fourth bisection finds new clusters for the finest levels.
 
 use crate::mapping::coarsening::{Contractor, NONE, SideOfCut};
 use crate::mapping::engine::{Csr, Pool};

@@ -3,7 +3,8 @@
 use crate::mapping::engine::{Distance, Rng};
 use crate::topology::Grid;
 
-/// How to halve: along the longest dimension of a grid, else between two far ends.
+/// How places are halved: along the longest dimension of a grid, or else between two places that are far from
+/// each other.
 pub(crate) enum Halves<'a> {
     /// Coordinates of the slots, and the slot of every place.
     Grid(&'a Grid, &'a [u32]),

@@ -13,7 +13,7 @@ pub(super) fn random(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> 
     Ok(filled.outcome(places))
 }
 
-/// Tasks dealt to the nodes in turn, as `mpirun --map-by node` does.
+/// One task to each node in turn, as `mpirun --map-by node` does.
 pub(super) fn round_robin(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     let filled = FilledProblem::new(problem, budget);
     let mut nodes = problem.by_node(0..filled.len() as u32);

@@ -1,16 +1,16 @@
 //! Exchanges on all pairs of a dense matrix, on a tree.
 //!
-//! TopoMatch drops the light pairs of a dense matrix (paper, 4.3.2). Where all pairs weigh much the
-//! same, the dropped pairs are most of the cost, and a grouping by the heavy pairs alone is no better
-//! than a greedy one that sees all. The paper lets grouping take longer where that pays (4.2.2). Here
-//! the time saved on light pairs is spent on exchanges of two tasks after Kernighan and Lin (Bell
-//! System Technical Journal, 1970), with the gain of every exchange on the whole matrix.
+//! TopoMatch leaves out the light pairs of a dense matrix (paper, 4.3.2). If all pairs have similar weights,
+//! the pairs left out are most of the cost, and a grouping by the heavy pairs alone is no better than a greedy
+//! one that uses all pairs. The paper lets grouping take longer if that pays (4.2.2). Here the time saved on
+//! light pairs is spent on exchanges of two tasks after Kernighan and Lin (Bell System Technical Journal,
+//! 1970), with the gain of every exchange on the whole matrix.
 //!
-//! The traffic of every task to every group is kept in a table (tasks times groups entries), so that
-//! the gain of an exchange costs a few look-ups. Where all weights are much alike, a search that only
-//! takes exchanges that pay ends soon. Matrices of up to a few thousand tasks are therefore annealed
-//! first: a task chooses among its exchanges with probabilities that depend on their gains (heat bath;
-//! Geman and Geman, IEEE PAMI 1984), with a temperature that falls to zero.
+//! The traffic of every task to every group is kept in a table (tasks times groups entries), so that the gain
+//! of an exchange costs a few look-ups. If all weights are similar, a search that only takes exchanges that
+//! lower the cost ends soon. Matrices of up to a few thousand tasks are therefore annealed first: a task
+//! chooses among its exchanges with probabilities that depend on their gains (heat bath; Geman and Geman, IEEE
+//! PAMI 1984), with a temperature that falls to zero.
 
 use super::filled_problem::FilledProblem;
 use crate::base::permutation::inverse;
@@ -42,7 +42,7 @@ struct Level {
     /// By place of the tree: its group.
     group_of: Vec<u32>,
     groups: usize,
-    /// What a byte saves when its two ends share a group of this level.
+    /// What a byte saves if its sender and its receiver share a group of this level.
     saving: i64,
     /// `traffic[group][task]`, rows as long as there are tasks.
     traffic: Vec<i64>,
@@ -129,7 +129,7 @@ struct State<'a> {
     /// First places of the groups of the finest level, and the end.
     starts: Vec<usize>,
     levels: Vec<Level>,
-    /// What the traffic of a task saves where it is.
+    /// What the traffic of a task saves at its present position.
     own: Vec<i64>,
     change: Vec<i64>,
 }

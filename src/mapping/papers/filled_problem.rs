@@ -1,5 +1,5 @@
-//! The common start of the papers' algorithms: the affinity graph in the engine's form with as many
-//! vertices as places, distances between places, and the way back to an answer.
+//! The common preparation of the papers' algorithms: the affinity graph in the engine's form with as many
+//! vertices as places, the distances between places, and the conversion back to an answer.
 //!
 //! The papers assume as many tasks as processors. If there are fewer tasks, vertices without edges are
 //! added to the graph. They take the places that are left over.

@@ -1,4 +1,4 @@
-//! GSEARCH: GEOM, then pairs of tasks swap as long as that shortens the way of their traffic.
+//! GSEARCH: GEOM, and then swaps of two tasks as long as they shorten the paths of their traffic.
 //!
 //! GSearch paper (Chen and Bunde), section II, with the two variants of section IV-C and the limit
 //! of 0.35 n + 20 swaps of section IV-B. The paper counts the hops of pairs with traffic. Here every
@@ -48,14 +48,15 @@ struct Run<'a> {
     placement: Placement,
     /// Whether each task may move.
     free: Vec<bool>,
-    /// How much less a task's edges could cost at most. A swap gains no more than the slack of both.
+    /// How much the cost of a task's edges could decrease at most. A swap gains at most the sum of the slacks
+    /// of both tasks.
     slack: Vec<i64>,
     swaps: usize,
     limit: usize,
 }
 
 impl Run<'_> {
-    /// How much hop-bytes fall if two tasks swap their places; 0 also where they surely do not fall.
+    /// The decrease of hop-bytes if two tasks swap their places. It is 0 if a decrease is impossible.
     fn gain(&self, a: usize, b: usize) -> i64 {
         let placement = &self.placement;
         match self.free[a] && self.free[b] && self.slack[a] + self.slack[b] > 0 {

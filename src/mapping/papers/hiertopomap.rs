@@ -24,7 +24,7 @@ pub(super) fn bipart(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> 
     bipartition(problem, budget, ("hiertopomap-bipart", false))
 }
 
-/// The same, with wrap-around links.
+/// Recursive bipartitioning by coordinates between nodes, with wrap-around links.
 pub(super) fn bipart_wrap(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     bipartition(problem, budget, ("hiertopomap-bipart-wrap", true))
 }
@@ -129,7 +129,7 @@ pub(super) fn border(length: usize, used: impl Iterator<Item = u32>) -> u32 {
     let mut present = vec![false; length];
     used.for_each(|x| present[x as usize] = true);
     let (mut best, mut start, mut gap) = (0, 0, 0);
-    // Twice around, so that a gap across 0 is seen as one.
+    // The ring is walked twice, so that a gap across 0 counts as one gap.
     for x in 0..2 * length {
         if present[x % length] {
             if gap > best {

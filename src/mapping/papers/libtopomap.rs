@@ -93,8 +93,8 @@ fn places_by_network(filled: &FilledProblem, network: &dyn Network) -> Vec<u32> 
     places
 }
 
-/// Reverse Cuthill–McKee order of a graph: breadth-first from a vertex at the rim, neighbours by
-/// rising degree, turned round. Parts that are not connected follow each other.
+/// Reverse Cuthill–McKee order of a graph: a breadth-first search from a vertex at the rim, with neighbours by
+/// rising degree, in reverse order. Parts that are not connected follow each other.
 fn rcm(n: usize, neighbours: impl Fn(usize, &mut dyn FnMut(usize))) -> Vec<u32> {
     let degree: Vec<u32> = (0..n)
         .map(|v| {

@@ -66,7 +66,7 @@ impl<'a> PlacedGroups<'a> {
         (0..self.nodes.len()).map(|group| self.cost_at(group, self.node_of[group])).sum()
     }
 
-    /// How much hop-bytes fall if two groups swap their nodes.
+    /// The decrease of hop-bytes if two groups swap their nodes.
     pub(super) fn gain(&self, a: usize, b: usize) -> i64 {
         let (p, q) = (self.slot(a), self.slot(b));
         let mut gain = 0;

@@ -61,7 +61,8 @@ fn sweep<D: Distance>(filled: &FilledProblem, d: &D, place_of: &mut [u32]) -> us
                 if own + now[other] - least[other] <= best.0 {
                     continue;
                 }
-                // The edge between the two keeps its length; both sums take it as gone to 0.
+                // The length of the edge between the two tasks does not change, but both sums count it as 0
+                // after the swap. This is corrected here.
                 let between = graph.arcs(task).find(|&(t, _)| t == other);
                 let kept = between.map_or(0, |(_, w)| 2 * w * d.between(p, q));
                 let gain = own + now[other] - cost(place_of, other, p) - kept;

@@ -1,5 +1,5 @@
-//! What every algorithm of the papers must keep: a valid answer that fills places at most once, fixed
-//! tasks on their places, the same answer each time, a cost that is the evaluator's.
+//! Properties of every algorithm of the papers: a valid answer that fills each place at most once, fixed tasks
+//! on their places, the same answer each time, and a cost that equals that of the evaluator.
 
 use super::ALL;
 use crate::base::error::ErrorKind;
@@ -25,7 +25,7 @@ pub(super) fn stencil(sides: &[usize]) -> Graph {
     Graph::from_edges(n, &edges)
 }
 
-/// Runs an algorithm twice and checks what all must keep; `None` if it does not apply.
+/// Runs an algorithm twice and checks the properties of all; `None` if it does not apply.
 fn checked(mapper: &dyn Mapper, problem: &Problem) -> Option<u128> {
     let first = match mapper.map(problem, &mut Budget::unlimited()) {
         Ok(outcome) => outcome,

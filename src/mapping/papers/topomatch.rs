@@ -1,5 +1,5 @@
-//! TopoMatch: trees bottom-up by adaptive grouping, parts of trees top-down, other topologies by
-//! dual recursive bipartitioning; and TreeMatch, which it grew from.
+//! TopoMatch: whole trees bottom-up by adaptive grouping, parts of trees top-down, and other topologies by dual
+//! recursive bipartitioning. Also TreeMatch, its predecessor.
 //!
 //! Jeannot, JPDC 2022: section 4.2.2 (whole regular trees, Algorithm 1), 4.4 (constraints on a tree,
 //! Algorithm 3), 4.3 (generic topologies, Algorithm 2, where the paper calls Scotch), 4.5

@@ -36,7 +36,8 @@ impl Mapper for Auto {
             let best = by_hops(&prepared, budget);
             (prepared, best)
         };
-        // Judging the given order walks all over memory; a second thread can do it meanwhile.
+        // To evaluate the given order takes many accesses to memory. A second thread can do it at the same
+        // time.
         let (given, (prepared, best)) = match budget.threads() > 1 && problem.tasks() >= 65_536 {
             false => (given(), search()),
             true => std::thread::scope(|scope| {
@@ -59,7 +60,7 @@ impl Mapper for Auto {
 fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     let problem = prepared.problem;
     let (candidates, effort) = candidates(prepared, budget);
-    // On a large tree the only candidate has nothing to be compared with.
+    // On a large tree there is only one candidate, and no comparison.
     let compared = candidates.len() > 1 || prepared.tree.is_none();
     let alone = candidates.len() == 1;
     let mut list: Vec<(i128, Candidate)> = candidates
@@ -118,7 +119,7 @@ fn best_for_objective(
                 Objective::Mmc => papers::MAXIMUM_MESSAGE_CONGESTION,
                 _ => papers::MAXIMUM_CONGESTION,
             };
-            // On large machines the paper's refinement takes longer than all the rest.
+            // On large machines the paper's refinement takes longer than all other steps together.
             if problem.tasks() <= 4096
                 && let Ok(outcome) = umpa.map(problem, budget)
             {

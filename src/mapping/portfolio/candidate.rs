@@ -6,7 +6,7 @@ pub(super) struct Candidate {
     pub(super) name: &'static str,
     /// The place of every vertex.
     pub(super) place_of: Vec<u32>,
-    /// It was made from the stencil alone.
+    /// Whether the candidate was made from the stencil alone.
     pub(super) by_stencil: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the presets mean in steps, by the size of the problem.
+//! The number of steps for each preset, by the size of the problem.
 
 use crate::mapping::Preset;
 use crate::mapping::multisection::BisectEffort;
@@ -24,7 +24,7 @@ impl Effort {
         match preset {
             Preset::Fast => Effort {
                 bisect: BisectEffort {
-                    // Fewer levels pay where every level is a walk through memory.
+                    // Fewer levels are faster if the graph of a level does not fit into the caches.
                     members: if n > 65_536 { 6 } else { 3 },
                     starts: if n > 8192 { 8 } else { 1 },
                     share: if n > 65_536 { 32 } else { 4 },

@@ -10,10 +10,10 @@ use crate::mapping::geometric::{GridShape, detect};
 pub(super) struct Generator {
     /// Name in messages and tests.
     pub(super) name: &'static str,
-    /// Whether it is asked, given the candidates that are there so far.
+    /// Whether the generator is asked, given the candidates so far.
     pub(super) applies: fn(&Offers<'_, '_, '_>) -> bool,
-    /// Makes a candidate, to which it gives the name. `None` where the problem does not have the shape
-    /// that it works on. It may change the effort that is spent on all candidates afterwards.
+    /// Makes a candidate with the given name. `None` if the problem does not have the shape that the generator
+    /// needs. The generator may change the effort that is spent on all candidates afterwards.
     pub(super) candidate: fn(&'static str, &mut Offers<'_, '_, '_>) -> Option<Candidate>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) detected: Option<GridShape>,
     pub(super) effort: Effort,
     pub(super) list: Vec<Candidate>,
-    /// The candidate made from the stencil alone; it stands behind all others.
+    /// The candidate made from the stencil alone. It comes last in the list of candidates.
     pub(super) by_stencil: Option<Candidate>,
 }
 
@@ -73,7 +73,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
     }
 }
 
-/// Which generators have made a candidate on this thread. Tests prove with it that they reach all of them.
+/// Which generators have made a candidate on this thread, for tests that must reach all generators.
 #[cfg(test)]
 pub(crate) mod trace {
     use std::cell::RefCell;

@@ -10,13 +10,13 @@ use crate::mapping::geometric::place_on_tree;
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::{Budget, Preset, papers, stencil};
 
-/// Placements by the shape of the tasks, which may be perfect.
+/// Generators that place the tasks by the shape of their grid. Their placements may be optimal.
 const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
 
-/// Placements by the stencil alone.
+/// Generators that place the tasks by the stencil alone.
 const BY_STENCIL: [Generator; 1] = [STENCIL];
 
-/// All others, which search.
+/// All other generators, which search.
 const BY_SEARCH: [Generator; 5] =
     [GRID_WITH_GAPS, BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
 
@@ -64,7 +64,7 @@ const GRID_ON_GRID: Generator = Generator {
     },
 };
 
-/// The best placement that knows the stencil only. It has the name of its decomposition.
+/// The best placement that is made from the stencil alone. The candidate has the name of its decomposition.
 const STENCIL: Generator = Generator {
     name: "stencil",
     applies: |_| true,

@@ -1,4 +1,4 @@
-//! The default engine: runs what fits the problem and keeps the best answer.
+//! The default engine: runs the algorithms that fit the problem, and keeps the best answer.
 
 mod auto;
 mod candidate;

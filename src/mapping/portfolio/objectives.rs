@@ -40,7 +40,7 @@ pub(super) fn lower_largest(
     budget: &Budget,
 ) -> Vec<u32> {
     let places = prepared.problem.places().len();
-    // The lists of near places are too dear on larger machines: the start stays.
+    // On larger machines the lists of near places take too long to make. The start is the answer then.
     if prepared.all.is_none() && places > 4096 {
         return place_of;
     }

@@ -1,4 +1,4 @@
-//! Local search on a candidate with the fastest distance there is for the topology.
+//! Local search on a candidate, with the fastest kind of distance for the topology.
 
 use super::Effort;
 use super::group_search::{self, swap_in_groups};
@@ -6,7 +6,7 @@ use crate::mapping::Budget;
 use crate::mapping::engine::{Distance, Placement, Prepared, cost};
 use crate::mapping::refinement::{Annealing, Near, Refiner, SearchSpace, SwapSearch, with_near};
 
-/// Swaps, then anneals from there, then swaps again; returns the best of the states between.
+/// Swaps, anneals from this state, and swaps again. Returns the best of the states after each step.
 pub(crate) fn polish(
     prepared: &Prepared<'_, '_>,
     mut place_of: Vec<u32>,

@@ -1,18 +1,18 @@
 //! Regular patterns that are no grids: which edges belong together.
 //!
-//! Such patterns are butterflies, hypercubes, stencils with diagonals, and mixtures of them with an
-//! exchange across (NAS CG: rows of recursive doubling, and a heavier exchange with the transpose). Their
-//! heaviest edges say little about which tasks form a block, and coarsening along them destroys the blocks.
-//! But edges of a block lie in many cycles of three and four vertices. So the edges get weights by their
-//! number of cycles, which makes the blocks visible. The answer is one more candidate; it is refined and
-//! judged with the true weights.
+//! Such patterns are butterflies, hypercubes, stencils with diagonals, and combinations of them with an
+//! exchange with the transpose (NAS CG: rows of recursive doubling, and a heavier exchange with the transpose).
+//! Their heaviest edges do not show which tasks form a block, and coarsening along them destroys the blocks.
+//! But edges of a block lie in many cycles of three and four vertices. The edges therefore get weights by their
+//! number of cycles, which makes the blocks visible. The answer is one more candidate, which is refined and
+//! evaluated with the true weights.
 
 use crate::mapping::engine::Csr;
 
 /// Regular patterns have few different degrees.
 const DISTINCT_DEGREES: usize = 8;
 
-/// The largest degree for which cycles are counted: beyond it, counting is dear.
+/// The largest degree for which cycles are counted, because counting takes long for larger degrees.
 const DEGREE: usize = 32;
 
 /// True if the vertices have few different degrees, none of them large.

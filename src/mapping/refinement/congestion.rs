@@ -122,7 +122,7 @@ impl State<'_, '_> {
         let x = (load / self.unit).max(0.0);
         let x2 = x * x;
         let x4 = x2 * x2;
-        // The linear part keeps total traffic low where the maximum does not care.
+        // The linear part keeps the total traffic low on links that are far below the maximum.
         x4 * x4 + LINEAR * x
     }
 
@@ -161,7 +161,7 @@ impl State<'_, '_> {
     }
 }
 
-/// Weight of total traffic against the power of the maximum: without it hop-bytes rise by half for
+/// Weight of the total traffic against the power of the maximum. Without this part, hop-bytes rise by half for
 /// the same maximum.
 const LINEAR: f64 = 0.03;
 
@@ -242,7 +242,7 @@ impl LinkSearch<'_, '_> {
                 };
                 let (i, j, _) = links.pairs[pair as usize];
                 let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
-                // Near a partner, or a step aside, which changes the routes.
+                // A place near a partner, or near the task itself, which changes the routes.
                 let around = if coin & 24 == 0 { u } else { x };
                 let q = near.pick(state.placement.place_of[around as usize], rng);
                 let v = state.placement.task_at[q as usize];
@@ -264,14 +264,14 @@ impl LinkSearch<'_, '_> {
             // The mean uphill step of the round sets the scale. The temperature falls to zero.
             let left = 1.0 - (round + 1) as f64 / rounds as f64;
             temperature = HOT * left * left * uphill / f64::from(seen.max(1));
-            // The unit follows the maximum, so that the power neither overflows nor goes blind.
+            // The unit follows the maximum, so that the power neither overflows nor becomes 0.
             state.unit = state.maxima.top().max(best.0 * 0.5);
         }
         best.1
     }
 }
 
-/// True with probability e^−x. Draws no number if that is next to 0.
+/// True with probability e^−x. Draws no number if the probability is close to 0.
 fn draw_below(x: f64, rng: &mut Rng) -> bool {
     x < 30.0 && rng.unit() < libm::exp(-x)
 }

@@ -1,7 +1,7 @@
 //! Two-way refinement after Fiduccia and Mattheyses (DAC 1982), with exact part sizes.
 //!
-//! Single moves through slightly unbalanced states, but a state only counts as an answer when its
-//! imbalance is allowed; on the input graph that is exactly zero.
+//! The search moves single vertices and passes through slightly unbalanced states. A state is an answer only if
+//! its imbalance is allowed. On the input graph the allowed imbalance is zero.
 
 use super::bisection_refiner::BisectionRefiner;
 use super::fm_limits::FmLimits;

@@ -1,4 +1,4 @@
-//! Refinement: from a valid answer to a better one.
+//! Refinement: changes a valid answer into a better one.
 
 mod anneal;
 mod bisection_refiner;

@@ -3,7 +3,7 @@
 use crate::mapping::engine::{Distance, Rng, TreePlaces, seeded};
 use crate::topology::Network;
 
-/// Places near a given one, itself included.
+/// The places near a given place, with this place itself.
 pub(crate) trait Near {
     /// A random place near `p`, the nearer the likelier.
     fn pick(&self, p: u32, rng: &mut Rng) -> u32;

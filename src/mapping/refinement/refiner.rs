@@ -13,7 +13,7 @@ pub(crate) struct SearchSpace<'a, D, N> {
     pub(crate) graph: &'a Csr,
     pub(crate) distance: &'a D,
     pub(crate) near: &'a N,
-    /// By vertex: it keeps its place. Empty if all may move.
+    /// By vertex: whether it keeps its place. Empty if all may move.
     pub(crate) pinned: &'a [bool],
     pub(crate) budget: &'a Budget,
 }
@@ -26,7 +26,7 @@ impl<D, N> SearchSpace<'_, D, N> {
     }
 }
 
-/// A local search. Deterministic unless the time limit strikes; vertices that are pinned stay.
+/// A local search. It is deterministic unless the time limit is reached. Pinned vertices stay.
 pub(crate) trait Refiner<D: Distance, N: Near> {
     /// Changes `placement`; returns how much the cost of all edges changed by it.
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128;

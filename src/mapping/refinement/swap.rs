@@ -9,7 +9,7 @@ use super::refiner::{Refiner, SearchSpace};
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
 use std::collections::VecDeque;
 
-/// Swaps until no candidate improves, or enough were looked at.
+/// Swaps until no candidate improves the cost, or until the number of evaluations is used up.
 pub(crate) struct SwapSearch {
     /// Changes of cost that may be computed.
     evaluations: u64,
@@ -75,7 +75,7 @@ fn search<D: Distance, N: Near>(
         for (x, _) in graph.arcs(u) {
             let at = placement.place_of[x];
             let seats = near.nearest(at);
-            // One group of the lowest level: already together, or already tried.
+            // This group of the lowest level is the task's own, or was tried before.
             if seats.as_ptr() == own.as_ptr() || tried.contains(&seats.as_ptr()) {
                 continue;
             }

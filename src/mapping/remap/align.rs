@@ -1,7 +1,7 @@
 //! Turns a fresh mapping on a tree so that most tasks are where they were, at no cost.
 //!
-//! Groups that look alike can be exchanged. From the root down, the tasks of each child of a group are dealt
-//! to the child that most of them come from. The largest overlap comes first.
+//! Groups of the same shape can be exchanged. From the root down, the tasks of each child of a group are given
+//! to the child from which most of them come. The largest overlap comes first.
 
 use super::{NONE, OldPlaces};
 use crate::mapping::engine::{Prepared, TreePlaces};
@@ -87,7 +87,8 @@ impl Exchange<'_> {
                 *taken = true;
             }
         }
-        // The own child of the tasks that are left was given away: they get a free child that is alike.
+        // The tasks that are left cannot have their own child, because other tasks have it. They get a free
+        // child of the same shape.
         for (a, to) in target.iter_mut().enumerate().filter(|(_, to)| to.is_none()) {
             let free = (0..children.len()).find(|&b| !taken[b] && alike(a, b));
             let Some(b) = free else { return };

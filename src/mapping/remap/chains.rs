@@ -3,7 +3,8 @@
 use super::{NONE, OldPlaces};
 use crate::mapping::engine::{Distance, Placement, Prepared};
 
-/// Rounds over all chains at most; applying one changes what others are worth.
+/// The largest number of rounds over all chains. There are several rounds because each chain that is applied
+/// changes the gain of others.
 const ROUNDS: usize = 3;
 
 /// Applies the chains of moves from `from` towards `to` that save more than they cost. All mappings are by

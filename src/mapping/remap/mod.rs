@@ -41,7 +41,7 @@ pub struct Remapped {
     pub outcome: Outcome,
     /// Tasks that are not on their previous slot.
     pub moved: usize,
-    /// Of these, those whose previous slot may not be used any more.
+    /// The number of moved tasks whose previous slot may not be used any more.
     pub forced: usize,
 }
 
@@ -85,7 +85,7 @@ pub fn remap(
         let outcome = Outcome::new(problem, answer);
         let moved = previous.moved(&outcome.slot_of_task);
         let paid = u128::from(previous.migration_cost).saturating_mul(moved as u128);
-        // Whole numbers decide where they can.
+        // The comparison uses whole numbers if the objective has them.
         let (real, whole) = match problem.objective() {
             Objective::TotalHops => {
                 (value(problem, &outcome.slot_of_task).unwrap_or(0.0) + paid as f64, 0)
@@ -100,7 +100,7 @@ pub fn remap(
     Ok(Remapped { outcome, moved, forced: old.forced })
 }
 
-/// Refuses what has no answer.
+/// Refuses requests that have no answer.
 pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> Result<()> {
     if previous.slot_of_task.len() > tasks {
         let before = previous.slot_of_task.len();

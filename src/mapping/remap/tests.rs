@@ -8,8 +8,8 @@ fn total(previous: &Previous, r: &Remapped) -> u128 {
     r.outcome.hop_bytes + u128::from(previous.migration_cost) * r.moved as u128
 }
 
-/// The dearer a move, the fewer; a price of nothing is a fresh mapping, an enormous one moves only
-/// what must move.
+/// The higher the price of a move, the fewer tasks move. With a price of 0 the result is a fresh mapping. With
+/// a very high price only the tasks move that have to.
 #[test]
 fn the_price_decides_how_much_moves() {
     for spec in ["tree:4:8:4@1:10:100", "torus:8x16", "dragonfly:8x4x4"] {
@@ -49,7 +49,7 @@ fn the_price_decides_how_much_moves() {
     }
 }
 
-/// A fresh mapping of the same problem is the old one up to symmetry: nothing needs to move.
+/// A fresh mapping of the same problem equals the old one except for symmetries, so that no task has to move.
 #[test]
 fn nothing_moves_when_nothing_changed() {
     let graph = pattern("rgg:128,shuffle=1").unwrap();

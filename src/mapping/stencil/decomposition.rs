@@ -3,21 +3,21 @@
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
-/// The points of every group, exactly as many as it has places; together as many as the grid has. Or to
-/// what the decomposition applies, in words that follow "needs".
+/// The points of every group: as many points as the group has places, and all points of the grid together. The
+/// error says to which grids the decomposition applies, in words that follow "needs".
 pub(super) type Parts = Result<Vec<Vec<u32>>, &'static str>;
 
-/// Deals the points of a grid out to nodes. [`ROWS`] is the template.
+/// A way to divide the points of a grid among nodes. [`ROWS`] is the template.
 pub(in crate::mapping) struct Decomposition {
     /// Name on the command line.
     pub(super) name: &'static str,
     /// Paper and section.
     pub(super) source: &'static str,
-    /// Deals the points out.
+    /// Divides the points.
     pub(super) parts: fn(&Points, &[NodeGroup]) -> Parts,
 }
 
-/// Row by row: what a launcher that fills node after node does to a grid in row-major order.
+/// Row by row: the placement of a grid in row-major order by a launcher that fills node after node.
 pub(super) const ROWS: Decomposition = Decomposition {
     name: "grid-rows",
     source: "baseline: row-major order, node after node (\"blocked\" in CLUSTER 2020)",

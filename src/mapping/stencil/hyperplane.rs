@@ -1,11 +1,11 @@
 //! Recursive bisection of the grid by planes.
 //!
-//! Von Kirchbach, Lehr, Hunold, Schulz and Träff, "Efficient Process-to-Node Mapping Algorithms for
-//! Stencil Computations", IEEE CLUSTER 2020, section V-A. Grid and list of nodes are cut in two
-//! together, by a plane across the dimension that the stencil crosses least, until every part is one
-//! node. Differences: where no plane leaves full nodes on both sides near the middle, or only one
-//! across a dimension that costs more, the cut has a step of one line of points; nodes may be of any
-//! size; and what lies farther out in the network is cut first.
+//! Von Kirchbach, Lehr, Hunold, Schulz and Träff, "Efficient Process-to-Node Mapping Algorithms for Stencil
+//! Computations", IEEE CLUSTER 2020, section V-A. The grid and the list of nodes are cut in two together, until
+//! every part is one node. The cut is a plane across the dimension that the stencil crosses least. There are
+//! three differences to the paper. If no plane near the middle leaves full nodes on both sides, or only a plane
+//! across a dimension that costs more, the cut has a step of one line of points. Nodes may be of any size.
+//! Groups that are farther apart in the network are separated first.
 
 use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;

@@ -2,12 +2,13 @@
 
 use crate::mapping::engine::{Prepared, TreePlaces};
 
-/// A node, or another group of places instead: a socket where there is only one node.
+/// A node, or another group of places, for example a socket if there is only one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NodeGroup {
     /// Its places, in the order of the tree.
     pub(super) places: Vec<u32>,
-    /// The level of the tree at which it parts from the group before it: 0 is the outermost one.
+    /// The outermost level of the tree at which this group differs from the group before it. 0 is the outermost
+    /// level of the tree.
     pub(super) parts: usize,
 }
 

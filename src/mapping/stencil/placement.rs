@@ -30,8 +30,8 @@ pub(super) fn plain(
     place_of
 }
 
-/// Improves [`plain`]: which part goes to which node where the network tells them apart, then the
-/// order inside every node. Then whole groups are exchanged to bring fixed tasks to their places.
+/// Improves [`plain`]. First, parts are assigned to nodes if the distances between nodes differ. Then the tasks
+/// inside every node are placed. Finally, whole groups are exchanged to bring fixed tasks to their places.
 pub(super) fn refined(
     prepared: &Prepared<'_, '_>,
     mut place_of: Vec<u32>,
@@ -75,8 +75,8 @@ impl Machine<'_, '_, '_> {
         self.tree.codes[self.index_of[place as usize] as usize]
     }
 
-    /// The parts on other groups, by the network between these; `None` where it does not tell them
-    /// apart or where they differ in size.
+    /// Assigns the parts to groups by the network between the groups. `None` if all groups are equally far
+    /// apart, or if they differ in size.
     fn between(&self, place_of: &[u32], bisector: &mut Bisector) -> Option<Vec<u32>> {
         let Machine { prepared, tree, groups, group_of, .. } = self;
         let size = groups.first()?.places.len();
@@ -103,7 +103,7 @@ impl Machine<'_, '_, '_> {
         Some(moved.collect())
     }
 
-    /// The tasks of every group placed anew on its places, where these are not all equally far apart.
+    /// Places the tasks of every group again on its places, if these are not all equally far apart.
     fn inside(&self, place_of: &[u32], bisector: &mut Bisector) -> Vec<u32> {
         let Machine { prepared, tree, groups, group_of, .. } = self;
         let mut answer = place_of.to_vec();

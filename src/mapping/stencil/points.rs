@@ -1,8 +1,9 @@
-//! The tasks as points of a grid, and the stencil along which they talk.
+//! The tasks as points of a grid, and the stencil along which they exchange messages.
 //!
-//! The grid is what the program said, else what is recognised in the matrix, else what the numbers
-//! of the tasks tell ([`super::task_numbers`]). The stencil is read from the matrix: the weight of all
-//! edges with the same steps along the dimensions. Neighbours that the program names are not used.
+//! The grid is the one that the program declared, or else the one that is recognised in the matrix, or else the
+//! one that follows from the numbers of the tasks ([`super::task_numbers`]). The stencil is read from the
+//! matrix: the weight of all edges with the same steps along the dimensions. Neighbours that the program
+//! declares are not used.
 
 use super::task_numbers::by_numbers;
 use crate::mapping::TaskGrid;

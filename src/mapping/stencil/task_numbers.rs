@@ -1,9 +1,8 @@
-//! Grids whose dimensions show in the numbers of the tasks.
+//! Finds the dimensions of a grid from the numbers of the tasks.
 //!
-//! Stencils with long steps and stencils that leave out a dimension are no grid graphs, and
-//! recognising them whatever the labels is out of reach; but programs number their tasks row by row,
-//! and then the numbers of neighbours differ by few amounts: the strides of the grid and small
-//! multiples of them.
+//! Stencils with long steps and stencils that leave out a dimension are no grid graphs, and cannot be
+//! recognised in the graph for every numbering. But programs number their tasks row by row. The numbers of
+//! neighbours then differ by few amounts: the strides of the grid and small multiples of them.
 
 use crate::mapping::TaskGrid;
 use crate::mapping::engine::Csr;
@@ -13,7 +12,7 @@ const STEPS: usize = 96;
 /// More dimensions are no process grid.
 const DIMENSIONS: usize = 4;
 
-/// The grid that the numbers of the tasks tell; `None` if they do not.
+/// The grid that follows from the numbers of the tasks; `None` if there is none.
 pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<TaskGrid> {
     let n = graph.len();
     // By step: weight, and number of arcs.
@@ -61,7 +60,8 @@ pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<T
     let mut dims: Vec<usize> = strides.windows(2).map(|w| w[1] / w[0]).collect();
     dims.push(n / strides[strides.len() - 1]);
     dims.reverse();
-    // Across the border of a ring: a step back by all of it but one, from every line of points.
+    // A ring has edges across its border: a step back over the whole ring except one point, for every line of
+    // points.
     let wrap: Vec<bool> = (0..dims.len())
         .map(|k| {
             let stride: usize = dims[k + 1..].iter().product();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_tell_nothing() {
+    fn other_numbers_give_no_grid() {
         for text in ["stencil:50x48,shuffle=1", "rgg:1024", "powerlaw:512", "fft:1024"] {
             assert_eq!(found(&pattern(text).unwrap()), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! What every placement of grids on nodes must keep, and what the papers report.
+//! Properties of every placement of grids on nodes, and results that the papers report.
 
 use super::{ALL, Points, node_groups};
 use crate::mapping::TaskGrid;
@@ -129,7 +129,7 @@ fn no_grid_and_no_nodes_are_explained() {
     }
 }
 
-/// A grid that nothing in the graph tells: every task talks to the one three rows below.
+/// A grid that cannot be recognised in the graph: every task sends to the task three rows below.
 #[test]
 fn a_known_grid_needs_no_recognition() {
     let edges: Vec<(u32, u32, u64)> = (0..90u32 - 27).map(|v| (v, v + 27, 1)).collect();
@@ -169,7 +169,7 @@ fn auto_is_never_worse_than_the_best_placement() {
     }
 }
 
-/// Network groups are cut first, and what is inside nodes is placed too.
+/// Groups of the network are separated first. Tasks inside nodes are placed as well.
 #[test]
 fn all_levels_count() {
     let graph = pattern("stencil:24x20").unwrap();

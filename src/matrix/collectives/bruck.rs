@@ -5,18 +5,18 @@
 use super::member::{Member, powers_of_two_below};
 use super::{Blocks, Visit, total};
 
-/// Allgather: in each round every task sends the blocks that it holds to the rank `distance` before
-/// it, at most as many as that rank lacks.
+/// Allgather: in the round of a distance, every task sends the blocks that it holds to the rank that is
+/// `distance` before it, but not more blocks than that rank lacks.
 pub(super) fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
     for distance in powers_of_two_below(me.size) {
-        // The blocks of the ranks from this one upwards are held, in this order.
+        // The task holds the blocks of the ranks from its own upwards, in this order.
         let blocks = distance.min(me.size - distance);
         visit(me.behind(distance), total(0..blocks, &|i| block(me.ahead(i))), 1);
     }
 }
 
-/// Alltoall of equal blocks. A block travels the distance from its sender to its receiver in powers of
-/// two: in each round the blocks with this power of two in their distance go `distance` further.
+/// Alltoall of equal blocks. A block travels the distance from its sender to its receiver in powers of two: the
+/// round of `distance` sends on the blocks whose whole distance contains this power of two.
 pub(super) fn all_to_all(me: Member, block: u64, visit: &mut Visit) {
     for distance in powers_of_two_below(me.size) {
         visit(me.ahead(distance), block * with_bit(me.size, distance), 1);

@@ -1,4 +1,4 @@
-//! Algorithms without a tree: messages between all tasks and one, between all pairs of tasks, and from
+//! Algorithms without a tree: messages between one task and all others, between all pairs of tasks, and from
 //! each task to the next.
 
 use super::member::{Member, powers_of_two_below};

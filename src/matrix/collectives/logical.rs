@@ -1,8 +1,8 @@
 //! The messages of a collective operation by its meaning, without an algorithm: each task that has data
 //! sends it to each task that needs it.
 //!
-//! Reductions have no such direct meaning, because contributions are combined on their way. These
-//! messages stand for them and for the operations without data:
+//! Reductions have no such direct meaning, because contributions are combined on their way. Reductions, and
+//! operations without data, are taken for these messages:
 //! * Reduce: every task sends its vector to the root.
 //! * Reduce_scatter: every task sends its contribution to block i to task i.
 //! * Allreduce: a Reduce_scatter followed by an Allgather, with the vector cut into equal pieces.

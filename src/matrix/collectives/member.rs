@@ -10,7 +10,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// The rank counted from `root`, which becomes 0.
+    /// The own rank, counted from `root`, which becomes 0.
     pub fn relative(self, root: u32) -> u32 {
         modulo(u64::from(self.rank) + u64::from(self.size) - u64::from(root), self.size)
     }
@@ -20,12 +20,12 @@ impl Member {
         modulo(u64::from(relative) + u64::from(root), self.size)
     }
 
-    /// The rank `distance` further, around the end.
+    /// The rank `distance` after the own one. After the last rank comes rank 0.
     pub fn ahead(self, distance: u32) -> u32 {
         modulo(u64::from(self.rank) + u64::from(distance), self.size)
     }
 
-    /// The rank `distance` before, around the end; `distance <= size`.
+    /// The rank `distance` before the own one. Before rank 0 comes the last rank. `distance <= size`.
     pub fn behind(self, distance: u32) -> u32 {
         modulo(u64::from(self.rank) + u64::from(self.size) - u64::from(distance), self.size)
     }
@@ -47,13 +47,13 @@ pub(super) fn powers_of_two_below(bound: u32) -> impl DoubleEndedIterator<Item =
 
 /// Reduces a number of tasks that is no power of two to the largest power of two below it.
 ///
-/// Of `p` tasks, `extra` are too many. The first `2 × extra` ranks form pairs. One rank of each pair
-/// hands its data to the other one and waits. The `p − extra` ranks that stay are numbered from 0.
+/// Of `p` tasks, `extra` are too many. The first `2 × extra` ranks form pairs. One rank of each pair sends its
+/// data to the other one and waits. The `p − extra` ranks that do not wait are numbered from 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folding {
-    /// How many tasks stay: a power of two.
+    /// The number of tasks that stay in the algorithm: a power of two.
     pub staying: u32,
-    /// How many wait.
+    /// The number of tasks that wait.
     pub extra: u32,
     odd_stays: bool,
 }
@@ -61,11 +61,11 @@ pub(super) struct Folding {
 /// What a task does in a [`Folding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Hands its work to this rank and waits for it.
+    /// Sends its data to this rank and waits for the result.
     Waits(u32),
-    /// Takes part under this number, for itself only.
+    /// Takes part with this number, for itself only.
     Stays(u32),
-    /// Takes part under this number, for the waiting rank too.
+    /// Takes part with the first number, for itself and for the waiting rank, which is the second number.
     StaysFor(u32, u32),
 }
 
@@ -92,7 +92,7 @@ impl Folding {
         }
     }
 
-    /// The rank of the task that stays under `number`.
+    /// The rank of the task that takes part with `number`.
     pub fn rank(self, number: u32) -> u32 {
         if number < self.extra {
             2 * number + u32::from(self.odd_stays)

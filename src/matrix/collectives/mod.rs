@@ -87,9 +87,9 @@ impl Operation {
 }
 
 named_enum! {
-    /// Which messages a collective call is taken for.
+    /// The model by which a collective call is turned into messages.
     pub enum Model, "model of collectives" {
-        /// What the operation means, without an algorithm.
+        /// The meaning of the operation, without an algorithm.
         Logical = "logical",
         /// Open MPI 4.1 and 5.0, coll/tuned with its fixed decision rules.
         OpenMpi = "openmpi",
@@ -98,7 +98,7 @@ named_enum! {
     }
 }
 
-/// One collective call as one of its callers recorded it. Equal calls can be counted together.
+/// One collective call, as one process recorded it. Equal calls can be counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Call {
     /// What was called.
@@ -143,8 +143,8 @@ fn total(ranks: std::ops::Range<u32>, block: &Blocks) -> u64 {
     ranks.map(block).fold(0, u64::saturating_add)
 }
 
-/// What the caller of `call` sends under `model`: `visit(peer, bytes, messages)`, with ranks of the
-/// communicator. The caller itself is never visited.
+/// The messages that the caller of `call` sends under `model`: `visit(peer, bytes, messages)`, with ranks of
+/// the communicator. The caller itself is never visited.
 ///
 /// Blocks are taken to be equal; see [`sends_blocks`] for the operations with counts.
 pub fn sends(model: Model, call: &Call, visit: &mut Visit) {

@@ -2,11 +2,11 @@
 //! control variables of `mpivars`). Verified by `benches/collectives/run --mpi mpich` against what
 //! MPICH 4.0 hands to UCX.
 //!
-//! Limits: with several processes per node, MPICH sends small broadcasts, reductions and barriers first
-//! inside the nodes (through shared memory) and then between one process of each node. Such messages
-//! depend on the places of the processes, which a mapping changes. The model is that of a communicator
-//! with one process per node, whose messages do not. A reduction with an operation of the program's own
-//! is taken for one with a predefined operation if it commutes.
+//! Limits: with several processes per node, MPICH sends small broadcasts, reductions and barriers first inside
+//! the nodes (through shared memory) and then between one process of each node. These messages depend on the
+//! places of the processes, which a mapping changes. The model is that of a communicator with one process per
+//! node, whose messages do not depend on places. A reduction with an operation of the program's own is treated
+//! like a predefined operation if it commutes.
 
 use super::member::Member;
 use super::rabenseifner::{self, Fold};
@@ -25,7 +25,7 @@ const BCAST_TASKS: u32 = 8;
 const REDUCE_SHORT: u64 = 2048;
 /// Allreduce up to this many bytes takes recursive doubling.
 const ALLREDUCE_SHORT: u64 = 8;
-/// The same for the nonblocking form.
+/// The limit of the nonblocking Allreduce for recursive doubling.
 const IALLREDUCE_SHORT: u64 = 2048;
 /// Allgather of a power of two takes the ring from this many bytes in total on.
 const ALLGATHER_LONG: u64 = 524_288;
@@ -35,9 +35,10 @@ const ALLGATHER_SHORT: u64 = 81920;
 const ALLGATHERV_SEGMENT: u64 = 32768;
 /// Alltoall of blocks up to this many bytes takes Bruck's algorithm.
 const ALLTOALL_SHORT: u64 = 256;
-/// The same for the nonblocking form.
+/// The limit of the nonblocking Alltoall for Bruck's algorithm.
 const IALLTOALL_SHORT: u64 = 2048;
-/// Alltoall among up to this many tasks never does (measured; the rule reads "fewer than").
+/// Alltoall among up to this many tasks never takes Bruck's algorithm. This was measured. The published rule
+/// says "fewer than".
 const ALLTOALL_TASKS: u32 = 8;
 /// Reduce_scatter from this many bytes in total on is pairwise.
 const REDUCE_SCATTER_LONG: u64 = 524_288;
@@ -95,7 +96,8 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     if bytes > REDUCE_SHORT && call.commutative && !rabenseifner::too_short(me, call.vector()) {
         return rabenseifner::reduce(me, root, Fold::WholeToEven, call.vector(), visit);
     }
-    // For an operation that does not commute, rank 0 is the root of the tree and hands over the result.
+    // For an operation that does not commute, rank 0 is the root of the tree. It then sends the result to the
+    // root of the call.
     let top = if call.commutative { root } else { 0 };
     Tree::IN_ORDER_BINOMIAL.up(me, top, bytes, 1, visit);
     if me.rank == top && top != root {

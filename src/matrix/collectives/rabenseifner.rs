@@ -21,12 +21,12 @@ struct Halving {
     kept: [Range; 33],
     rounds: usize,
     element: u64,
-    /// The units. `None` means that each element is one.
+    /// The units are these pieces. With `None`, each element is a unit.
     pieces: Option<Pieces>,
 }
 
 impl Halving {
-    /// The rounds of the task that stays under `number`.
+    /// The rounds of the task that takes part with `number`.
     fn new(number: u32, staying: u32, kind: Fold, vector: Vector) -> Self {
         let (units, pieces) = match kind {
             Fold::Halves => (vector.count(), None),
@@ -72,8 +72,8 @@ impl Halving {
     }
 }
 
-/// How a number of tasks that is no power of two is folded. Where the whole vector is handed over, the
-/// vector is cut into one piece for each task that stays, and else between any two elements.
+/// How a number of tasks that is no power of two is folded. If a pair hands over the whole vector, the vector
+/// is later cut into one piece for each task that stays. Otherwise it is cut between any two elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The even rank of a pair hands over the whole vector.
@@ -110,7 +110,7 @@ fn fold(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) -> (Folding, 
     (folding, number)
 }
 
-/// Allreduce: halving, then the same exchanges backwards.
+/// Allreduce: halving, and then the same exchanges in reverse order.
 pub(super) fn allreduce(me: Member, kind: Fold, vector: Vector, visit: &mut Visit) {
     let (folding, number) = fold(me, kind, vector, visit);
     let Some(number) = number else { return };

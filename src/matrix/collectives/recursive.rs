@@ -49,8 +49,8 @@ pub(super) fn scan(me: Member, bytes: u64, visit: &mut Visit) {
     partners.filter(|&partner| partner < me.size).for_each(|partner| visit(partner, bytes, 1));
 }
 
-/// Bytes of the blocks that a range of numbers of a folding is responsible for, with those of the
-/// waiting ranks.
+/// Bytes of the blocks for which the tasks with a range of numbers of a folding are responsible, including the
+/// blocks of the waiting ranks.
 fn range_of(folding: Folding, block: &Blocks, numbers: std::ops::Range<u32>) -> u64 {
     let first_rank = |number: u32| number + number.min(folding.extra);
     total(first_rank(numbers.start)..first_rank(numbers.end), block)
@@ -124,12 +124,12 @@ pub(super) fn reduce_scatter_doubling(me: Member, block: &Blocks, visit: &mut Vi
 /// Bytes that depend on an aligned range of ranks, given by its first rank and its width.
 pub(super) type RangeBytes<'a> = dyn Fn(u32, u32) -> u64 + 'a;
 
-/// Recursive doubling over aligned ranges for any number of tasks: in the round of width w every task
-/// sends `bytes(own range)` to the rank that differs in that bit, if there is one. If the end of the
-/// communicator cuts the other range, some ranks of the own range have no partner there. The ranks that
-/// received `bytes(other range)` then hand it to these along the bits below.
+/// Recursive doubling over aligned ranges for any number of tasks. In the round of width w, every task sends
+/// `bytes(own range)` to the rank that differs in this bit, if this rank exists. If the other range extends
+/// beyond the last rank, some ranks of the own range have no partner in it. The ranks that received
+/// `bytes(other range)` then send it to these ranks, along the bits below.
 ///
-/// `me.rank` may be relative; `absolute` gives the rank to visit.
+/// `me.rank` may be relative to a root. `absolute` turns such a rank into the rank to visit.
 pub(super) fn exchange_aligned(
     me: Member,
     bytes: &RangeBytes,

@@ -26,9 +26,9 @@ impl Pieces {
     }
 }
 
-/// Allgather: every block travels once around, so that a task sends to the next rank all blocks but
-/// that rank's own. Blocks are cut into messages of at most `segment` bytes; 0 means that they are not
-/// cut.
+/// Allgather: every block travels once around the ring. A task therefore sends all blocks to the next rank,
+/// except for that rank's own block. Blocks are cut into messages of at most `segment` bytes; 0 means that they
+/// are not cut.
 pub(super) fn allgather(me: Member, block: &Blocks, segment: u64, visit: &mut Visit) {
     let next = me.ahead(1);
     let travelling = (0..me.size).filter(|&i| i != next);

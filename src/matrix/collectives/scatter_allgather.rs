@@ -8,7 +8,7 @@ use super::recursive::exchange_aligned;
 use super::trees::{Tree, in_order_subtree};
 use super::vector::Vector;
 
-/// How the scattered pieces are collected.
+/// How all tasks get all pieces after the scatter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Collect {
     /// Recursive doubling over aligned ranges.

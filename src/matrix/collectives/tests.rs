@@ -1,5 +1,5 @@
-//! What must hold for every model: no task sends to itself or out of the communicator, the messages
-//! carry the data that the operation must deliver, and a row is cheap.
+//! Properties of every model: no task sends to itself or to a rank outside the communicator, the messages carry
+//! the data that the operation must deliver, and the time for a row is linear in the number of tasks.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,8 +37,8 @@ fn own_bytes(call: Call, rank: u32, block: &Blocks) -> u64 {
     if has_blocks(call.operation) { block(rank) } else { call.bytes }
 }
 
-/// Whether data of one task can have reached another one, in whatever order the messages go: the
-/// transitive closure.
+/// For each pair of tasks, whether data of the first can have reached the second in some order of the messages:
+/// the transitive closure.
 fn reach(cells: &[Vec<(u64, u64)>]) -> Vec<Vec<bool>> {
     let size = cells.len();
     (0..size)
@@ -94,7 +94,7 @@ impl Flow<'_> {
     }
 }
 
-/// Checks what `call` must at least carry, whatever the algorithm.
+/// Checks that the messages of `call` carry at least the data that every algorithm must carry.
 fn check(model: Model, call: Call, block: &Blocks) -> Result<(), TestCaseError> {
     let cells = matrix(model, call, block);
     let reach = reach(&cells);
@@ -412,7 +412,7 @@ fn allgather_algorithms_bring_each_block_to_each_rank_once() {
         ("neighbor", neighbor::allgather, |size| size % 2 == 0),
         ("doubling", recursive::allgather, u32::is_power_of_two),
     ];
-    // Powers of two show in the sum which blocks arrived.
+    // The blocks are different powers of two, so that the sum shows which blocks arrived.
     let block = |i: u32| 1u64 << i;
     for (name, algorithm, fits) in algorithms {
         for size in (2..=40).filter(|&size| fits(size)) {

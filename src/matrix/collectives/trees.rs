@@ -1,5 +1,5 @@
-//! Trees over the ranks of a communicator, and what flows along them: broadcast, reduction, gather
-//! and scatter.
+//! Trees over the ranks of a communicator, and the messages along their edges: broadcast, reduction, gather and
+//! scatter.
 //!
 //! All but the in-order binary tree are built over ranks relative to the root.
 
@@ -86,14 +86,14 @@ impl Tree {
 }
 
 impl Tree {
-    /// A message of `bytes` from every parent to each of its children.
+    /// Every parent sends a message of `bytes` to each of its children.
     pub fn down(self, me: Member, root: u32, bytes: u64, visit: &mut Visit) {
         self.children(me.relative(root), me.size, &mut |child| {
             visit(me.absolute(child, root), bytes, 1);
         });
     }
 
-    /// `bytes` in `messages` messages from every rank to its parent.
+    /// Every rank sends `bytes` in `messages` messages to its parent.
     pub fn up(self, me: Member, root: u32, bytes: u64, messages: u64, visit: &mut Visit) {
         if let Some(parent) = self.parent(me.relative(root), me.size) {
             visit(me.absolute(parent, root), bytes, messages);

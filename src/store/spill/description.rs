@@ -1,4 +1,4 @@
-//! What a spill file says about its process and its job.
+//! The description of the process and of its job in a spill file.
 
 use crate::store::{LaunchMode, Placement};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub struct About {
     pub pid: u32,
     /// Name of its node.
     pub host: String,
-    /// In the file of process 0.
+    /// The order and the places; only in the file of process 0.
     pub order: Option<Order>,
 }
 

@@ -19,9 +19,9 @@ const LARGEST: u64 = 1 << 30;
 /// Whether the process that made a file is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is, and still counts.
+    /// The process is running, and still counts.
     Running,
-    /// It is not.
+    /// The process has ended.
     Ended,
 }
 
@@ -36,9 +36,9 @@ pub struct SpillFile {
     pub process: u32,
     /// Size in bytes.
     pub size: u64,
-    /// Whether its process lives.
+    /// Whether its process is running.
     pub state: State,
-    /// What is in it, or why it cannot be read.
+    /// Its content, or why it cannot be read.
     pub part: Result<Part>,
 }
 
@@ -107,11 +107,11 @@ fn look_at(path: &Path, user: u32, job: u64, process: u32) -> Option<SpillFile> 
     Some(SpillFile { path: path.into(), job, process, size: meta.len(), state, part })
 }
 
-/// The library locks the file and maps it; the lock lasts as long as the mapping does, whatever ends
-/// it, and is seen from every container of the node.
+/// The library locks the file and maps it. The lock lasts as long as the mapping, for every way in which a
+/// process can end, and it is visible from every container of the node.
 fn state_of(file: &File) -> State {
     match file.try_lock_shared() {
-        // Let go when the file is closed, after reading.
+        // This lock is released when the file is closed, after reading.
         Ok(()) => State::Ended,
         Err(std::fs::TryLockError::WouldBlock) => State::Running,
         // A file system without locks cannot tell: the file counts as one whose process has ended.

@@ -49,9 +49,9 @@
 //!     44     20  0
 //! ```
 //!
-//! Counters change at any time and carry no checksum: a counter is one aligned word, which is whole
-//! whenever the process ends. Everything else is written before the number that makes it valid (the
-//! magic, the state, the number of the communicator), and cannot be half there.
+//! Counters change at any time and have no checksum. A counter is one aligned word, so that it has the old or
+//! the new value whenever the process ends. All other data is written before the number that makes it valid
+//! (the magic, the state, the number of the communicator). So no incomplete data counts as valid.
 
 /// First bytes of every spill file.
 pub const MAGIC: [u8; 8] = *b"RKSPILL\n";
@@ -63,7 +63,8 @@ pub const ORDER_MARK: u32 = 0x0102_0304;
 pub const HEADER: usize = 64;
 /// Longest description.
 pub const LONGEST_ABOUT: usize = 64 << 20;
-/// Most tasks of a job that are believed; the memory that joining takes grows with them.
+/// A description with more tasks than this is refused, because the memory for joining grows with the number of
+/// tasks.
 pub const MOST_TASKS: u32 = 1 << 24;
 /// Alignment of regions.
 pub const ALIGN: usize = 64;
@@ -95,7 +96,7 @@ pub const IN_USE: u32 = 1;
 /// A region that may be used again.
 pub const GIVEN_BACK: u32 = 2;
 
-/// What regions are.
+/// The kinds of regions.
 pub mod tag {
     /// Counters by task.
     pub const ROW: u32 = 1;
@@ -117,7 +118,7 @@ pub const NONBLOCKING: u32 = 2;
 pub const ROOT_MYSELF: u32 = u32::MAX;
 /// Root of an intercommunicator's collective: another of the caller's group (MPI_PROC_NULL).
 pub const ROOT_OWN_GROUP: u32 = u32::MAX - 1;
-/// Task of a rank that is none of the job, or not known.
+/// The task of a rank that does not belong to the job, or whose task is not known.
 pub const NO_TASK: u32 = u32::MAX - 1;
 
 /// The head of a region without its body.

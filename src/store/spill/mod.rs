@@ -1,12 +1,12 @@
 //! Spill files: the counters of a process in a mapped file, so that they outlive it.
 //!
-//! The preloaded library counts into memory that is a file of a node-local directory. Whatever ends
-//! the process, the kernel keeps what was written. [`read`] turns one such file into a [`Part`],
-//! [`join`] makes a record of the parts of a job, [`scan`] finds files; parts whose siblings lie on
-//! other nodes wait in the store ([`Waiting`]). Layout: [`layout`].
+//! The preloaded library counts in memory that is mapped to a file of a node-local directory. For every way in
+//! which the process can end, the kernel keeps what was written. [`read`] turns one such file into a [`Part`],
+//! [`join`] makes a record of the parts of a job, and [`scan`] finds files. If parts of a job are still on
+//! other nodes, the parts found so far wait in the store ([`Waiting`]). The layout is in [`layout`].
 //!
-//! Files are not trusted: a process may have been killed in the middle of anything, and the
-//! directory may be one where others write too. Reading checks every length and number.
+//! Files are not trusted: a process may have been killed at any moment, and other users may write to the
+//! directory. Reading checks every length and every number.
 
 pub mod layout;
 

@@ -76,7 +76,7 @@ pub struct Part {
     pub fetched: Vec<(u32, Traffic)>,
     /// What is missing.
     pub gaps: Gaps,
-    /// The process noted that it ends, by exit or return from main.
+    /// Whether the process wrote that it ends (by exit or return from main).
     pub said_end: bool,
     /// When it ended, seconds since 1970-01-01 UTC; 0 = not known.
     pub ended_at: u64,
@@ -89,8 +89,8 @@ impl Part {
         rows.fold(0, |sum, (_, traffic)| sum.saturating_add(traffic.messages))
     }
 
-    /// What cannot be in it: a task, process or peer outside the job, or a job of no size that a
-    /// machine has.
+    /// What makes the part impossible, if anything: a task, process or peer outside the job, or a number of
+    /// tasks that no job can have.
     pub fn inconsistency(&self) -> Option<String> {
         let (about, tasks) = (&self.about, self.about.job.tasks);
         if tasks == 0 || tasks > MOST_TASKS {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::store::spill::JobDescription;
 
-    /// Changed so, a part that is right is refused, and a file that has it among others too.
+    /// Checks that a good part is refused after this change, and also a file that contains it among others.
     fn refused(change: impl Fn(&mut Part)) {
         let mut part = Part::default();
         part.about.job = JobDescription { tasks: 4, ..JobDescription::default() };

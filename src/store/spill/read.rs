@@ -22,8 +22,8 @@ struct Communicator<'b> {
 /// Rows by task.
 type Rows = [BTreeMap<u32, Traffic>; layout::ROWS];
 
-/// What is in a spill file. The description is right if there is no error; what else is missing or
-/// damaged is in [`Part::gaps`].
+/// The content of a spill file. Without an error the description is right. Other data that is missing or
+/// damaged is reported in [`Part::gaps`].
 ///
 /// Errors (without a place, which the caller adds): not a spill file, one of another version or byte
 /// order, damaged in its description.

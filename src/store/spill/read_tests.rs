@@ -1,4 +1,5 @@
-//! Tests of reading spill files: what the layout promises, and that no content does harm.
+//! Tests of reading spill files: files with the documented layout are read correctly, and no content of a file
+//! causes a panic.
 
 use super::*;
 use crate::store::spill::{JobDescription, Order};

@@ -1,4 +1,5 @@
-//! Jobs that did not reach MPI_Finalize: finds what is left of them, and puts it into the store.
+//! Jobs that did not reach MPI_Finalize: finds their spill files and parts, and puts their matrices into the
+//! store.
 
 use super::description::JobDescription;
 use super::directory::{SpillFile, State, scan};
@@ -25,7 +26,7 @@ pub struct LeftoverJob {
     parts: Vec<Part>,
     /// Number of processes that are still running.
     pub running: usize,
-    /// The store in which parts were found, where there is no spill file.
+    /// The store in which parts were found, for a job without spill files.
     lies_in: Option<Store>,
 }
 
@@ -40,12 +41,12 @@ pub struct Stray {
     pub running: bool,
 }
 
-/// How far [`LeftoverJob::recover`] may go.
+/// Choices of the user for [`LeftoverJob::recover`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choice {
     /// Leave the files where they are.
     pub keep: bool,
-    /// Put the record into the store even in place of a better one.
+    /// Put the record into the store even if it replaces a better one.
     pub force: bool,
 }
 
@@ -161,9 +162,9 @@ impl LeftoverJob {
     /// node (`host`) also wait in the store for the others. Then the spill files are removed, unless
     /// the job still runs or the choice says otherwise.
     ///
-    /// A record that is in the store stays if it is whole and this one is not, or if it was recorded
-    /// after this job had started. Then this one is kept beside it if it is of another kind; else the files
-    /// stay too, unless they wait in the store.
+    /// A record in the store stays if it is whole and the recovered one is not, or if it was recorded after
+    /// this job had started. The recovered record is then kept beside it if it is of another kind. Otherwise
+    /// the spill files stay as well, unless the parts wait in the store.
     pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Recovery> {
         let mut record = join(&self.parts, self.how(), now)?.record;
         let before = store.load(&record.key).unwrap_or_default();
@@ -200,8 +201,8 @@ impl LeftoverJob {
     /// True if the record in the store is to stay.
     fn loses_to(&self, record: &Record, before: &Record) -> bool {
         let same_job = before.unfinished.is_some() && before.recorded_at >= self.job.started_at;
-        // Times are whole seconds: a record of the second in which this job began is its own, stored at
-        // its end while it was being read here, if its launch was as short as that.
+        // Times are whole seconds. A record from the second in which this job began can be the job's own
+        // record: stored at its end while its files were read here, if the launch took less than a second.
         let own_end = before.recorded_at == self.job.started_at
             && before.unfinished.is_none()
             && before.launch.wall_seconds < 1.0;
@@ -224,8 +225,8 @@ impl LeftoverJob {
         Waiting::of(store).remove(self.job.id).and(here)
     }
 
-    /// The store that is asked for, else the one in which the parts lie, or which the job used by its
-    /// spill files. A part says nothing about where to write.
+    /// The store that the user named, else the one in which the parts were found, else the one that the job
+    /// used according to its spill files. The description in a part does not decide where something is written.
     pub fn store(&self, asked: Option<&Store>) -> Result<Store> {
         match asked.or(self.lies_in.as_ref()) {
             Some(store) => Ok(store.clone()),

@@ -19,7 +19,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// That of a store; it need not exist.
+    /// The waiting parts of a store. The directory need not exist.
     pub fn of(store: &Store) -> Self {
         Waiting { directory: store.directory().join("unfinished") }
     }

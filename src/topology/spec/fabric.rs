@@ -45,7 +45,7 @@ impl Fabric {
     }
 }
 
-/// What stands between the first two quotes of a text, and what follows them.
+/// The text between the first two quotes, and the text after them.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     text.split_once('"')?.1.split_once('"')
 }

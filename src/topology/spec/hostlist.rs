@@ -6,8 +6,8 @@ use crate::Result;
 /// More hosts than this in one list are refused.
 const MAX_HOSTS: usize = 1 << 22;
 
-/// The hosts of a list of names with commas between them, in its order. A name may have any number of
-/// brackets with ranges; it stands for all combinations of their numbers, and the last bracket varies
+/// The hosts of a list of names with commas between them, in the order of the list. A name may have any number
+/// of brackets with ranges. It stands for all combinations of their numbers, and the last bracket varies
 /// fastest. Numbers keep their leading zeros.
 ///
 /// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than

@@ -13,7 +13,7 @@ pub(super) fn hwloc_pus(path: &str) -> Result<Box<dyn Topology>> {
     tree(&machine, positions, format!("hwloc:{path}"))
 }
 
-/// One slot per core; its first PU stands for it.
+/// One slot for each core, in the place of the first PU of the core.
 pub(super) fn hwloc_cores(path: &str) -> Result<Box<dyn Topology>> {
     let machine = read(path)?;
     let mut positions: Vec<usize> = (0..machine.pus().len()).collect();
@@ -88,7 +88,7 @@ pub(super) fn hwloc_synthetic(text: &str) -> Result<Box<dyn Topology>> {
     Ok(Box::new(tree.with_node_level(node_level).with_label(format!("hwloc-synthetic:{plain}"))))
 }
 
-/// The text without what stands between `open` and `close`.
+/// The text without its parts between `open` and `close`.
 fn without(text: &str, open: char, close: char) -> Result<String> {
     let mut kept = String::new();
     let mut depth = 0usize;

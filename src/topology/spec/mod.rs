@@ -23,7 +23,7 @@ use std::path::Path;
 /// Largest number of slots that a description may ask for.
 pub(super) const MAX_SLOTS: usize = 1 << 24;
 
-/// Reads the part of a description after the colon.
+/// A reader of the part of a description after the colon.
 type Read = fn(&str) -> Result<Box<dyn Topology>>;
 
 /// All kinds of topology, in the order in which errors list them: the name before the colon, an example

@@ -1,9 +1,9 @@
 //! Scotch's target architectures (`.tgt`), read as whitespace-separated words.
 //!
-//! `tleaf`, `ltleaf`, `mesh2D`, `mesh3D`, `meshXD`, `torus2D`, `torus3D`, `torusXD`, `hcub`,
-//! `cmplt`, `cmpltw`, `sub`, and the uncompiled form of `deco` (type 0). Slots have Scotch's
-//! numbers; in grids the first coordinate varies fastest there, so their dimensions come out in
-//! reverse order here. Processor weights of `cmpltw` and `deco` are read and not used.
+//! The kinds are `tleaf`, `ltleaf`, `mesh2D`, `mesh3D`, `meshXD`, `torus2D`, `torus3D`, `torusXD`, `hcub`,
+//! `cmplt`, `cmpltw`, `sub`, and the uncompiled form of `deco` (type 0). Slots have Scotch's numbers. In grids
+//! of Scotch the first coordinate varies fastest, so that the dimensions are reversed here. Processor weights
+//! of `cmpltw` and `deco` are read and not used.
 
 use super::shapes::too_large;
 use super::{MAX_SLOTS, bounded, read_text, usage};
@@ -119,7 +119,7 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
     }
 }
 
-/// The position of each label of a permutation, or the first label that is too large or there twice.
+/// The position of each label of a permutation. The error is the first label that is too large or occurs twice.
 fn positions(labels: &[usize]) -> std::result::Result<Vec<usize>, usize> {
     let mut position = vec![usize::MAX; labels.len()];
     for (k, &label) in labels.iter().enumerate() {
@@ -131,8 +131,8 @@ fn positions(labels: &[usize]) -> std::result::Result<Vec<usize>, usize> {
     Ok(position)
 }
 
-/// `levels arity1 length1 …`, from the root down. Scotch adds lengths up: leaves that part at level k
-/// are as far apart as the lengths from level k to the leaves together.
+/// `levels arity1 length1 …`, from the root down. Scotch adds the lengths: the distance of two leaves that
+/// first differ at level k is the sum of the lengths from level k down.
 fn leaf_tree(words: &mut Words) -> Result<Tree> {
     let levels = words.positive("the number of levels")?;
     let (mut arity, mut costs) = (Vec::new(), Vec::new());

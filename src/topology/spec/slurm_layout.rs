@@ -12,7 +12,7 @@ use crate::topology::{Grid, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 
-/// The content of either file.
+/// The content of `topology.conf` or `topology.yaml`.
 pub(super) enum Layout {
     /// Switches with their nodes and the switches below them.
     Switches(Vec<Switch>),
@@ -127,7 +127,8 @@ fn from_blocks(
     if names.is_empty() {
         return Err(Error::new(ErrorKind::Format, "no node is named"));
     }
-    // Sizes count nodes; in blocks, the first size is one block.
+    // Block sizes are numbers of nodes. The first size is that of one block, so that each size is a number of
+    // blocks.
     let base = sizes.first().copied().unwrap_or(1);
     let mut spans: Vec<usize> = sizes.iter().map(|size| size.div_ceil(base)).collect();
     spans.push(1);
@@ -144,7 +145,7 @@ fn from_blocks(
     tree(paths, names, label)
 }
 
-/// The tree of nodes: 2 hops for each level up.
+/// The tree of the nodes. Each level adds 2 hops.
 fn tree(paths: Vec<Vec<u32>>, names: Vec<String>, label: String) -> Result<Box<dyn Topology>> {
     let levels = paths.first().map_or(0, Vec::len);
     let costs: Vec<u64> = (0..=levels as u64).map(|l| 2 * (levels as u64 + 1 - l)).collect();

@@ -1,4 +1,4 @@
-//! Slurm's `topology.yaml`: a list of topologies, of which the cluster's default is taken.
+//! Slurm's `topology.yaml`: a list of topologies. The default of the cluster is used, or else the first one.
 
 use super::hostlist;
 use super::slurm_layout::{Layout, Switch};

@@ -6,11 +6,11 @@ use crate::matrix::collectives::rabenseifner::{self, Fold};
 use crate::matrix::collectives::trees::{self, Tree};
 use crate::matrix::collectives::{Blocks, Call, Operation, Visit, linear, ring, total};
 
-/// Allreduce from this many bytes on is by halves.
+/// Allreduce from this many bytes on uses halving or the ring.
 const ALLREDUCE_LONG: u64 = 65536;
 /// Reduce from this many bytes on is a chain, where halving is not possible.
 const REDUCE_LONG: u64 = 65536;
-/// Segment of that chain.
+/// Bytes of a segment of the chain of a Reduce.
 const CHAIN_SEGMENT: u64 = 8192;
 /// Up to this many tasks, broadcasts are linear and reductions may be chains.
 const FEW: u32 = 4;
@@ -49,7 +49,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     }
 }
 
-/// A flow from or to rank 0 in which the root and rank 0 have changed places. The other algorithms count
+/// The messages of an algorithm from or to rank 0, with the root and rank 0 exchanged. Other algorithms count
 /// ranks from the root instead.
 fn swapped(flow: &dyn Fn(Member, &mut Visit), me: Member, root: u32, visit: &mut Visit) {
     let swap = |rank: u32| match rank {
