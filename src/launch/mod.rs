@@ -3,10 +3,11 @@
 //! The steps in the order in which rank 0 takes them:
 //!
 //! 1. [`Facts`] has what is known at the start: the settings, the program, what its processes have in common,
-//! and what is stored about it. [`Known::read`] reads the stored data. 2. [`Policy`] follows from the facts
-//! alone: what the launch does with its ranks, and the reason. 3. [`MappingProblem`] is the problem that has to
-//! be solved to find a permutation. The preloaded library solves it, because other processes may help. 4.
-//! [`LaunchRecorder`] keeps what was decided, and makes a record of it and of what was measured.
+//!    and what is stored about it. [`Known::read`] reads the stored data.
+//! 2. [`Policy`] follows from the facts alone: what the launch does with its ranks, and the reason.
+//! 3. [`MappingProblem`] is the problem that has to be solved to find a permutation. The preloaded library
+//!    solves it, because other processes may help.
+//! 4. [`LaunchRecorder`] keeps what was decided, and makes a record of it and of what was measured.
 //!
 //! [`constructor`] solves the problems that constructors of topologies ask inside a launch.
 //!
