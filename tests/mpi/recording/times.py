@@ -123,10 +123,11 @@ def run(tool, results, stack, work, full):
     launch(SOURCE, ["wait"], "sampled", tolerance=(0.3, 0.1), attempts=3)
     launch(SOURCE, ["wait"], "off")
     launch(SOURCE, ["short", "0.8"], "all", np=2, tolerance=(0.15, 0.1), attempts=3)
-    launch(SOURCE, ["fast", "3"], "sampled", np=2, tolerance=(0.3, 0.1), attempts=4)
+    # Calls of 40 ns are noted during a tenth of the time only. In 3 s these are too few samples for a figure.
+    launch(SOURCE, ["fast", "6"], "sampled", np=2, tolerance=(0.3, 0.1), attempts=6)
     launch(SOURCE, ["threads"], "all", tolerance=(0.15, 0.05), attempts=3)
     launch(SOURCE, ["longjmp"], "all", tolerance=(0.1, 0.1), attempts=3)
-    launch(SOURCE, ["fork", "3"], "sampled", np=2, tolerance=(1, 0.5), attempts=4)
+    launch(SOURCE, ["fork", "6"], "sampled", np=2, tolerance=(1, 0.5), attempts=6)
     launch(SOURCE, ["exit"], "sampled")
     launch(SOURCE, ["leave"], "all")
     if "mpif" in stack.bindings():
