@@ -13,7 +13,7 @@
 //! are tasks to which the mistake leads. [`Tally::verdict`] judges all processes together. It believes
 //! the mistake if three quarters of the processes that can show its sign do, and if chance is an unlikely
 //! explanation: the probability that as many partners, chosen at random, look the same (hypergeometric,
-//! each process independent of the others) is below [`CHANCE`].
+//! each process independent of the others) is below `CHANCE`.
 //!
 //! A process that sends to its true neighbours in the new communicator shows no sign. Messages to its old
 //! neighbours by their old ranks are no sign either: the program goes on with the old communicator.

@@ -1,7 +1,7 @@
 //! EagerMap's CSV: N lines of N numbers, symmetric, the first task on the *last* line.
 //!
 //! The value of a pair is its traffic in both directions. A reader splits it into halves
-//! ([`Source::undirected`]).
+//! (`Source::undirected`).
 
 use super::source::Source;
 use super::{Export, Format, Reader, write_error};

@@ -5,7 +5,7 @@
 //! process that found a permutation keeps it. At the end of the job, the newest permutations go to rank 0 with
 //! the rows of the process, and into the record.
 //!
-//! Limits: a process keeps its newest [`MOST`]. If one question got different permutations, all its traffic
+//! Limits: a process keeps its newest `MOST`. If one question got different permutations, all its traffic
 //! is taken for that of the last one.
 
 use crate::store::Constructed;

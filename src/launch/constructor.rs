@@ -152,7 +152,7 @@ impl RankRequest<'_> {
     }
 
     /// The edges with the best weights that are known: the weights of the program, or else traffic of an
-    /// earlier launch or of this one, by vertex or by task. Traffic is used only if it [covers](covers) the
+    /// earlier launch or of this one, by vertex or by task. Traffic is used only if it [covers] the
     /// edges.
     fn weighted_edges(&self, stored: Option<Record>, before: Option<Constructed>) -> Vec<Entry> {
         let declared = self.entries(|report| &report.edges);

@@ -2,7 +2,7 @@
 //!
 //! Every algorithm is a [`Mapper`]. It gets a [`Problem`] (the traffic between tasks, the topology and the
 //! constraints) and a [`Budget`], and answers with an [`Outcome`]. All algorithms are listed once, in
-//! [`registry`]; [`Identity`] is the template for a new one. The default is [`Auto`]: it makes several
+//! [`registry()`]; [`Identity`] is the template for a new one. The default is [`Auto`]: it makes several
 //! mappings and keeps the best by the independent evaluator in [`crate::metrics`]. The given order is
 //! always one of them, so [`Auto`] is never worse than no mapping at all.
 

@@ -2,7 +2,7 @@
 //!
 //! * [`Store`] is a directory of records. A [`Record`] holds the matrix of a program and the launch that
 //!   recorded it; [`encode`] and [`decode`] are its file format.
-//! * [`identity`] and [`key_for`] make the key of a record.
+//! * [`identity()`] and [`key_for`] make the key of a record.
 //! * A [`Run`] is a record that is kept beside the one in use: of other arguments, or of a run that sent less.
 //! * A [`Verdict`] says whether the results of a program depend on the order of its ranks.
 //! * A [`KeptOrder`] is the answer to a mapping problem, which then need not be solved again.

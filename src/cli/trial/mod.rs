@@ -1,7 +1,7 @@
 //! Launches that a command starts itself, several of one kind in a row: for `check` and `compare`.
 //!
 //! A [`Series`] is a launch that can be started plain, or with the library and settings of its own.
-//! [`execute`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so that
+//! [`execute()`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so that
 //! the user's records stay as they are. It is a folder inside the user's store, because the node of rank 0
 //! has to see it.
 

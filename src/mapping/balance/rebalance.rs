@@ -25,7 +25,7 @@ pub struct Rebalanced {
 
 /// As [`map_with_loads`], with the price of moves. `builder` is the problem without capacities.
 ///
-/// Errors: those of [`map_with_loads`] and of [`remap`].
+/// Errors: those of [`map_with_loads`] and of [`remap()`].
 pub fn remap_with_loads(
     builder: ProblemBuilder<'_>,
     loads: &Loads,

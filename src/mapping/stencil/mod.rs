@@ -1,7 +1,7 @@
 //! Placements of grids on nodes that know the stencil: blocks, planes, k-d trees, strips.
 //!
 //! An MPI library could do the same in MPI_Cart_create; the papers below say how. All placements start from the
-//! grid ([`points`]) and the nodes with their sizes ([`node_groups`]), and divide the points among the nodes
+//! grid ([`points`]) and the nodes with their sizes ([`node_groups()`]), and divide the points among the nodes
 //! ([`decomposition`]). The engine then decides which part goes to which node, and which task to which place
 //! inside a node ([`placement`]). The decompositions use the stencil only, so that they take very little time.
 //! The portfolio takes the best of them as one more candidate.

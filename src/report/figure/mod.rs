@@ -1,6 +1,6 @@
 //! A heat map with axes, node lines and a legend: as SVG, and as PNG with the same lines and letters.
 //!
-//! In the SVG the cells are a PNG inside it. Where pixels are wanted, [`raster`] draws the cells
+//! In the SVG the cells are a PNG inside it. Where pixels are wanted, `raster` draws the cells
 //! itself, so that each is the same number of pixels wide, and the rest of the SVG over them.
 
 mod axes;

@@ -1,4 +1,4 @@
-//! The layout of a spill file: what the preloaded library writes and [`super::read`] checks.
+//! The layout of a spill file: what the preloaded library writes and [`super::read()`] checks.
 //!
 //! ```text
 //! offset  bytes  what (numbers in the byte order of the machine)

@@ -1,7 +1,7 @@
 //! Spill files: the counters of a process in a mapped file, so that they outlive it.
 //!
 //! The preloaded library counts in memory that is mapped to a file of a node-local directory. For every way in
-//! which the process can end, the kernel keeps what was written. [`read`] turns one such file into a [`Part`],
+//! which the process can end, the kernel keeps what was written. [`read()`] turns one such file into a [`Part`],
 //! [`join`] makes a record of the parts of a job, and [`scan`] finds files. If parts of a job are still on
 //! other nodes, the parts found so far wait in the store ([`Waiting`]). The layout is in [`layout`].
 //!

@@ -1,6 +1,6 @@
 //! Topologies of one machine: hwloc's XML and hwloc's synthetic descriptions.
 //!
-//! Distances are those of [`costs`](crate::topology::costs), as for a discovered machine.
+//! Distances are those of [`costs`], as for a discovered machine.
 
 use super::{MAX_SLOTS, bounded, in_line, read_text, usage};
 use crate::Result;
