@@ -72,7 +72,21 @@ def end_marked(mark):
             pass
 
 
+# What Open MPI 5's launcher writes when it cannot start itself, and its exit code. This happens now and then on a
+# busy machine. The library is not in the launcher, and no process of the program has started.
+NOT_STARTED = (213, "PMIx server's listener thread failed to start")
+
+
 def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
+    """Runs a command, again if a launcher of Open MPI 5 could not start itself."""
+    for _ in range(5):
+        outcome = execute_once(command, environment, timeout, stdin, cwd)
+        if outcome.code != NOT_STARTED[0] or NOT_STARTED[1] not in outcome.err:
+            break
+    return outcome
+
+
+def execute_once(command, environment, timeout, stdin, cwd):
     """Runs a command in a process group of its own; ends the group when time is up."""
     start = time.monotonic()
     mark = f"{os.getpid()}-{start}"

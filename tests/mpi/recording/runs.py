@@ -22,9 +22,6 @@ SOURCE = "run_ends.c"
 TOOL = "libreturning_abort.c"
 # One message of one task.
 SIZE = 1000
-# Exit code of Open MPI 5's launcher if it cannot start itself ("The PMIx server's listener thread failed to
-# start"), which happened now and then on a busy machine. The library is not in the launcher.
-NOT_STARTED = 213
 
 
 class Launch:
@@ -133,10 +130,7 @@ class Sequence:
         launches, problems, outcome = [Launch(part.strip()) for part in text.split(",")], [], None
         for launch in launches:
             command = self.command(launch)
-            for _ in range(3):
-                outcome = stacks.execute(command, self.stack.environment(), cwd=self.directory)
-                if outcome.code != NOT_STARTED:
-                    break
+            outcome = stacks.execute(command, self.stack.environment(), cwd=self.directory)
             outcome.command = shlex.join(command)
             if launch.end == "" and outcome.code != 0:
                 problems.append(f"{launch.text}: exit code {outcome.code}: {outcome.err[:200]}")
@@ -166,7 +160,7 @@ def together(tool, results, stack, work, jobs):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for k, launch in enumerate(launches)]
     for process in processes:
-        if process.wait(timeout=300) not in (0, NOT_STARTED):
+        if process.wait(timeout=300) not in (0, stacks.NOT_STARTED[0]):
             problems.append(f"exit code {process.returncode}")
     launches = [launch for launch, process in zip(launches, processes) if process.returncode == 0]
     try:
