@@ -9,7 +9,7 @@
 
 mod decision_table;
 mod nonblocking;
-mod rules;
+mod switch_points;
 
 use super::member::Member;
 use super::rabenseifner::{self, Fold};
@@ -35,7 +35,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::Scatter => scatter(me, root, bytes, visit),
         Operation::Allgather => allgather(me, block, visit),
         Operation::Allgatherv => allgatherv(me, block, visit),
-        Operation::Alltoall => match choose(rules::ALLTOALL, me.size, bytes) {
+        Operation::Alltoall => match choose(switch_points::ALLTOALL, me.size, bytes) {
             Algorithm::Bruck => bruck::all_to_all(me, bytes, visit),
             _ => linear::all_to_all(me, block, visit),
         },
@@ -50,7 +50,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
 }
 
 fn barrier(me: Member, visit: &mut Visit) {
-    match choose(rules::BARRIER, me.size, 0) {
+    match choose(switch_points::BARRIER, me.size, 0) {
         Algorithm::RecursiveDoubling => recursive::barrier(me, visit),
         Algorithm::Bruck => linear::disseminate(me, visit),
         Algorithm::Tree => {
@@ -65,7 +65,7 @@ fn barrier(me: Member, visit: &mut Visit) {
 }
 
 fn bcast(me: Member, root: u32, vector: Vector, visit: &mut Visit) {
-    let tree = match choose(rules::BCAST, me.size, vector.bytes) {
+    let tree = match choose(switch_points::BCAST, me.size, vector.bytes) {
         Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
         Algorithm::Binary => Tree::Binary,
         Algorithm::Binomial => Tree::Binomial,
@@ -102,7 +102,8 @@ fn bcast_split_binary(me: Member, root: u32, vector: Vector, visit: &mut Visit) 
 
 fn reduce(me: Member, call: &Call, visit: &mut Visit) {
     let &Call { root, bytes, .. } = call;
-    let table = if call.commutative { rules::REDUCE } else { rules::REDUCE_ORDERED };
+    let table =
+        if call.commutative { switch_points::REDUCE } else { switch_points::REDUCE_ORDERED };
     let tree = match choose(table, me.size, bytes) {
         Algorithm::Chain | Algorithm::Pipeline => Tree::Chain,
         Algorithm::Binary => Tree::Binary,
@@ -120,7 +121,8 @@ fn reduce(me: Member, call: &Call, visit: &mut Visit) {
 
 fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
     let (bytes, vector) = (call.bytes, call.vector());
-    let table = if call.commutative { rules::ALLREDUCE } else { rules::ALLREDUCE_ORDERED };
+    let table =
+        if call.commutative { switch_points::ALLREDUCE } else { switch_points::ALLREDUCE_ORDERED };
     match choose(table, me.size, bytes) {
         // Segments are off by default, so that both rings send the same messages.
         Algorithm::Ring | Algorithm::SegmentedRing if vector.count() >= u64::from(me.size) => {
@@ -141,7 +143,7 @@ fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
 }
 
 fn gather(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
-    match choose(rules::GATHER, me.size, bytes) {
+    match choose(switch_points::GATHER, me.size, bytes) {
         Algorithm::Binomial => trees::gather_binomial(me, root, bytes, visit),
         Algorithm::LinearSync => linear::fan_in_synchronised(me, root, bytes, visit),
         _ => linear::fan_in(me, root, bytes, visit),
@@ -149,14 +151,14 @@ fn gather(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
 }
 
 fn scatter(me: Member, root: u32, bytes: u64, visit: &mut Visit) {
-    match choose(rules::SCATTER, me.size, bytes) {
+    match choose(switch_points::SCATTER, me.size, bytes) {
         Algorithm::Binomial => trees::scatter_binomial(me, root, bytes, visit),
         _ => linear::fan_out(me, root, &|_| bytes, visit),
     }
 }
 
 fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
-    match choose(rules::ALLGATHER, me.size, block(me.rank)) {
+    match choose(switch_points::ALLGATHER, me.size, block(me.rank)) {
         Algorithm::TwoTasks => linear::all_to_all(me, &|_| block(me.rank), visit),
         Algorithm::RecursiveDoubling if me.size.is_power_of_two() => {
             recursive::allgather(me, block, visit);
@@ -169,7 +171,7 @@ fn allgather(me: Member, block: &Blocks, visit: &mut Visit) {
 
 fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
     let all = total(0..me.size, block);
-    match choose(rules::ALLGATHERV, me.size, all / u64::from(me.size)) {
+    match choose(switch_points::ALLGATHERV, me.size, all / u64::from(me.size)) {
         Algorithm::TwoTasks => visit(1 - me.rank.min(1), block(me.rank), 1),
         Algorithm::Bruck => bruck::allgather(me, block, visit),
         Algorithm::Neighbor if me.size.is_multiple_of(2) => neighbor::allgather(me, block, visit),
@@ -188,7 +190,7 @@ fn allgatherv(me: Member, block: &Blocks, visit: &mut Visit) {
 fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
     let all = total(0..me.size, block);
     let algorithm = if call.commutative {
-        choose(rules::REDUCE_SCATTER, me.size, all)
+        choose(switch_points::REDUCE_SCATTER, me.size, all)
     } else {
         Algorithm::Nonoverlapping
     };
@@ -205,7 +207,7 @@ fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
 
 fn reduce_scatter_block(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
     let algorithm = if call.commutative {
-        choose(rules::REDUCE_SCATTER_BLOCK, me.size, call.bytes)
+        choose(switch_points::REDUCE_SCATTER_BLOCK, me.size, call.bytes)
     } else {
         Algorithm::Linear
     };
