@@ -61,6 +61,8 @@ class Results:
                 print(f"     {problem}", file=sys.stderr)
             if outcome is not None and getattr(outcome, "command", None):
                 print(f"     command: {outcome.command}", file=sys.stderr)
+            for line in getattr(outcome, "waiting", []):
+                print(f"     {line}", file=sys.stderr)
             sys.stderr.flush()
 
     def skip(self, name, reason):

@@ -7,6 +7,8 @@ import subprocess
 import threading
 import time
 
+from driver import waiting
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
@@ -45,11 +47,12 @@ def source(name):
 
 
 class Outcome:
-    """How a command ended."""
+    """How a command ended. `waiting` says what its processes did when the time was up."""
 
-    def __init__(self, code, out, err, timed_out, seconds):
+    def __init__(self, code, out, err, seconds, waiting=None):
         self.code, self.out, self.err = code, out, err
-        self.timed_out, self.seconds = timed_out, seconds
+        self.seconds, self.waiting = seconds, waiting or []
+        self.timed_out = waiting is not None
 
 
 # The environment variable that distinguishes the processes of a launch from all others.
@@ -59,15 +62,9 @@ MARK = "TEST_LAUNCH"
 def end_marked(mark):
     """Ends the processes that remain after the launcher has ended. Processes that a program started
     (MPI_Comm_spawn) wait for it in a busy loop."""
-    wanted = f"{MARK}={mark}".encode()
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
+    for pid, _ in waiting.marked(f"{MARK}={mark}"):
         try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                ours = wanted in file.read().split(b"\0")
-            if ours:
-                os.kill(int(name), signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
         except OSError:
             pass
 
@@ -94,11 +91,11 @@ def execute_once(command, environment, timeout, stdin, cwd):
     process = subprocess.Popen(
         command, env=environment, cwd=cwd, start_new_session=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)
-    timed_out = False
+    account = None
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
-        timed_out = True
+        account = waiting.account(f"{MARK}={mark}")
         # The launcher gets a moment to end its ranks, which may be in groups of their own.
         for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 10)):
             try:
@@ -115,7 +112,7 @@ def execute_once(command, environment, timeout, stdin, cwd):
             process.stdout.close()
             process.stderr.close()
     return Outcome(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
-                   timed_out, time.monotonic() - start)
+                   time.monotonic() - start, account)
 
 
 class Stack:
@@ -416,8 +413,9 @@ class IntelMpi(Mpich):
         return ["gcc", "-I", os.path.join(self.prefix, "include"), *self.link("mpi")]
 
     def fortran_command(self):
-        return ["gfortran", "-I", os.path.join(self.prefix, "include"), "-I", self.modules() or ".",
-                *self.link("mpifort", "mpi")]
+        # Intel's mpif.h declares MPI_UNWEIGHTED as a scalar: beside a call with a list of weights it is a mismatch.
+        return ["gfortran", "-fallow-argument-mismatch", "-w", "-I", os.path.join(self.prefix, "include"),
+                "-I", self.modules() or ".", *self.link("mpifort", "mpi")]
 
     def link(self, *names):
         return ["-L", os.path.join(self.prefix, "lib"), "-Wl,--no-as-needed",

@@ -147,7 +147,8 @@ class Launch:
         """Finds the rows that are counted wrong: halves that are right are left out."""
         faults, cannot, pending = [], {}, [wanted]
         # Where so many calls in one process are too much for this MPI, any part may be, too.
-        too_many = bool(self.attempt(wanted, with_tool=False)[0])
+        tries = 3 if self.binding.stack.unsteady else 1
+        too_many = any(self.attempt(wanted, with_tool=False)[0] for _ in range(tries))
         most = 8 * MOST_LAUNCHES if too_many else MOST_LAUNCHES
         while pending and self.count < most:
             part = pending.pop()

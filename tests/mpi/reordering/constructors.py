@@ -18,7 +18,7 @@ from recording import expected
 
 # Eight places in two halves, and neighbouring ranks in different halves.
 TOPOLOGY = "tree:4:2@1:10"
-FORTRAN = ("constructors_mpif.F90", "constructors_module.F90", "constructors_f08.F90")
+FORTRAN = {"mpif": "constructors_mpif.F90", "mpi": "constructors_module.F90", "f08": "constructors_f08.F90"}
 # By the number of the report or correction at github.com/open-mpi/ompi.
 REPORTS = ("#11756", "#8854", "#8864", "#8939", "#13918", "#1183", "#4303", "#2402")
 # Bytes that cart_first.c sends to every neighbour.
@@ -266,7 +266,7 @@ def run(tool, results, stack, work, full=False):
     tests = Launches(tool, results, stack, work)
     sources = ["constructors.c", "constructors_wrong.c", "constructors_sent.c", "known_graphs.c",
                "cart_first.c"]
-    fortran = [source for source in FORTRAN if len(stack.bindings()) > 1]
+    fortran = [source for binding, source in FORTRAN.items() if binding in stack.bindings()]
     for source in sources + fortran:
         problem = stack.build(source)
         if problem:
