@@ -47,7 +47,7 @@ def source(name):
 
 
 class Outcome:
-    """How a command ended. `waiting` says what its processes did when the time was up."""
+    """How a command ended. If it did not end in time, `waiting` says where its processes waited."""
 
     def __init__(self, code, out, err, seconds, waiting=None):
         self.code, self.out, self.err = code, out, err
@@ -123,9 +123,9 @@ class Stack:
     # Names of cases that this library cannot run, with the reason.
     unable = {}
 
-    # What of program truth this library cannot do without the library under test:
-    # (bindings or None, kinds of communicator or None, rows, form or None for all, reason);
-    # "inter of 7": that kind with so many ranks only.
+    # The calls of program truth that this MPI library cannot make, even without the library under test:
+    # (bindings or None, kinds of communicator or None, rows, form or None for all forms, reason).
+    # "inter of 7" is the kind "inter" with seven ranks only.
     unable_truth = ()
 
     # Why this MPI library sometimes crashes without the library under test, or None.
@@ -135,8 +135,8 @@ class Stack:
         return all(shutil.which(tool) for tool in (self.compiler, self.launcher))
 
     def unable_rows(self, kind, binding, np):
-        """Rows that this MPI cannot run on a kind of communicator of `np` ranks: name -> forms that
-        it cannot ("in_place", "null", "again"; None: it cannot run any)."""
+        """Rows that this MPI cannot run on a kind of communicator of `np` ranks: name -> the forms that
+        it cannot run ("in_place", "null", "again"), or None if it can run no form."""
         found = {}
         for bindings, kinds, names, form, _ in self.unable_truth:
             if (bindings is None or binding in bindings) and (

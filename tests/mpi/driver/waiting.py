@@ -1,15 +1,15 @@
-"""Where the processes of a launch wait that did not end in time.
+"""Shows where the processes of a launch wait that did not end in time.
 
-A hang that comes once in a thousand launches cannot be repeated at will, so the test that meets it keeps what can be
-seen: of each process its state, the processor time that it has used, and the functions of all its threads. The
-functions need gdb and the right to trace other processes; without them the rest is still told.
+A hang that occurs once in a thousand launches cannot be repeated at will. The test that meets it therefore reports
+for each process its state, the processor time that it has used, and the call stacks of all its threads. The call
+stacks need gdb and the right to trace other processes. Without them the test reports the rest.
 """
 
 import os
 import shutil
 import subprocess
 
-# Lines of a stack that are kept for each thread, and of the whole account.
+# The most lines of one call stack, and of the whole report.
 DEPTH, MOST_LINES = 24, 400
 TRACE_TIMEOUT = 30
 
@@ -30,7 +30,7 @@ def marked(variable):
 
 
 def state(pid):
-    """State and processor time, as the kernel tells them."""
+    """The state and the processor time of a process, from /proc."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -42,7 +42,7 @@ def state(pid):
 
 
 def stacks_of(pid):
-    """The functions of all threads."""
+    """The call stacks of all threads of a process, or why there are none."""
     if not shutil.which("gdb"):
         return ["no stacks: gdb is not installed"]
     try:
@@ -57,7 +57,7 @@ def stacks_of(pid):
 
 
 def account(variable):
-    """What the processes with this setting in their environment are doing, line by line."""
+    """The state and the call stacks of the processes with this setting in their environment, line by line."""
     lines = []
     for pid, command in marked(variable):
         lines.append(f"process {pid}: {command[:160]}")

@@ -328,7 +328,7 @@ class Exits:
         self.add("flushes before a clean end", problems, outcome)
 
     def flush_without_command(self):
-        """A flush that was asked for, without the command that writes the matrix: it is said once."""
+        """A flush was asked for, but the command that writes the matrix is missing: one line says so."""
         alone = shutil.copy(self.tool.library, os.path.join(self.work, "alone.so"))
         _, store, spill = self.place("no-command")
         outcome = self.launch(["finalize"], {**self.variables(store, spill, flush="300ms"), "LD_PRELOAD": alone,
@@ -375,8 +375,8 @@ class Exits:
         self.add("directory that is not there", problems, outcome)
 
     def full_disk(self):
-        """The disk fills up while the program runs: nothing happens to it, and what has no space in
-        the file is still counted, or said to be missing."""
+        """The disk fills up while the program runs. The program runs as usual. Traffic that has no space in
+        the spill file is still counted, or the record says that it is missing."""
         directory, store, spill = self.place("full")
         if os.geteuid() != 0 or subprocess.run(
                 ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", spill],
@@ -409,7 +409,7 @@ class Exits:
         problems = []
 
         def launch(refuses, store, start=0):
-            """A launch that says where its record waits, behind `start` lines of its start."""
+            """A launch that says where its record waits, after `start` lines about its start."""
             outcome = self.launch(["finalize"], self.variables(store, spill))
             said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
             outcome.err = "\n".join(set(outcome.err.splitlines()) - set(said))

@@ -1,10 +1,10 @@
 """Makes every call fail, one at a time, that the library makes itself: to the C library and to MPI.
 
-A first launch tells the sites that are reached (a function and where it is called). Then there is a launch for
-each site, in which its first call fails, and one for each function, in which all its calls fail; in all processes,
-and for the C library also in one process only. The program's output, exit code and time are those of a launch
-without the library. In `--full` all sites are tried in all modes; otherwise a part of them, another one for each
-mode.
+A first launch lists the sites that are reached: a function and the place where it is called. Then there is a launch
+for each site, in which the first call of the site fails, and one for each function, in which all its calls fail. The
+calls fail in all processes. Calls of the C library also fail in one process only. The output, the exit code and the
+time of the program must be those of a launch without the library. With `--full`, all sites are tried in all modes.
+Otherwise some of the sites are tried, and each mode tries other ones.
 """
 
 import os
@@ -17,7 +17,7 @@ from driver import stacks
 NP = 4
 PROGRAM = "everything.c"
 TIMEOUT = 60
-# Of the sites, those that a usual run tries in each mode.
+# The number of sites that a run without --full tries in each mode.
 PART = 12
 
 # The functions of the C library and how each fails: (result, errno, names). Allocation is
@@ -39,7 +39,7 @@ LIBC = (
                                "pthread_attr_setstacksize pthread_detach pthread_setname_np"),
 )
 
-# Waiting has to end, and the library makes a graph in place of the program's own call.
+# These never fail: a wait has to end, and the graph is made in place of the program's own call.
 KEPT = ("MPI_Test", "MPI_Wait", "MPI_Dist_graph_create_adjacent")
 
 

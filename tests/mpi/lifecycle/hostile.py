@@ -26,7 +26,7 @@ def damaged_input(tool, results, stack, work):
     program = [stack.program("ring.c"), "send"]
     environment = stack.environment()
 
-    # What cannot be stored waits there, and not in the node's own directories.
+    # A record that cannot be stored waits here, and not in the node's own directories.
     spill = os.path.join(work, f"hostile-{stack.name}-spill")
     os.makedirs(spill, exist_ok=True)
 

@@ -14,7 +14,7 @@ from recording import expected
 NP = 4
 PROGRAM = "ring.c"
 ARGUMENTS = ("isend", "1000", "10")
-# A program that answers the question for options itself.
+# A program that defines the function by which a sanitizer asks for its options.
 OWN_OPTIONS = 'const char *__asan_default_options(void) { return "malloc_context_size=8"; }\n'
 KINDS = {
     "address": ("-fsanitize=address",),
@@ -27,7 +27,7 @@ KINDS = {
 
 
 def compile_program(stack, kind, directory):
-    """The program built so, or None if this compiler cannot."""
+    """The path of the program built with these options, or None if the compiler does not know them."""
     target = os.path.join(directory, kind.replace(" ", "-"))
     more = []
     if kind == "address with options":

@@ -125,7 +125,7 @@ class Scene:
         return self.run(user, [self.command, *words])
 
     def own(self):
-        """What the victim has at home: every path, with its kind, owner, content and time."""
+        """Every path in the victim's home, with its kind, owner, content and time."""
         found = {}
         for folder, folders, files in os.walk(self.home):
             for name in (*folders, *files):
@@ -139,7 +139,7 @@ class Scene:
         return found
 
     def told(self):
-        """Files outside the victim's home that have its secret."""
+        """Files outside the victim's home that contain its secret."""
         found = []
         for top in (self.store, self.memory):
             for folder, _, files in os.walk(top):
@@ -262,7 +262,7 @@ def odd_spill_files(scene):
 
 
 def plant(scene, spill):
-    """What the other user puts beside the victim's spill file: path -> content, None for odd files."""
+    """What the other user puts beside the victim's spill file: path -> content, or None if it is no regular file."""
     uid, planted = scene.victim.uid, {}
     name = os.path.basename(spill)
     job = name.split("-")[2]

@@ -34,7 +34,7 @@ def by_turns(tool, results, stack, work):
         return tool.matrix(path, "all")
 
     def total(*parts, less):
-        """The sum of matrices without the `less` verdicts that are in it too often."""
+        """The sum of matrices, minus the `less` reductions of the verdict that it contains too often."""
         found = {}
         for part in parts:
             for pair, (size, messages) in part.items():

@@ -90,7 +90,7 @@ def c_table(rows):
 
 
 class Fortran:
-    """One Fortran binding: how its module is had, and whether handles are derived types."""
+    """One Fortran binding: the statement that makes it known, and whether its handles are derived types."""
 
     def __init__(self, name, use, typed):
         self.name, self.use, self.typed = name, use, typed
@@ -108,7 +108,7 @@ BINDINGS = {
 
 
 def shape(row, ctype, name, array):
-    """(kind of argument, member): what a parameter is in Fortran."""
+    """The kind of argument that a parameter is in Fortran, and the member of struct args that it is taken from."""
     if name in ("info", "status"):
         return name, None
     if name == "request":

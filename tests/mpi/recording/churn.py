@@ -18,7 +18,7 @@ NP = 2
 MIXES = ((4, 200, "ccctro", 2, 10), (4, 30, "w", 2, 100), (8, 60, "cctr", 2, 20), (4, 40, "c", 2, 70),
          (3, 60, "tofnge", 2, 34))
 TIMEOUT = 120
-# The C library fills memory that is freed: what uses it afterwards does not get away with it.
+# The C library overwrites freed memory, so that a use after the free gives wrong results.
 FREED = {"MALLOC_PERTURB_": "165"}
 
 
@@ -47,7 +47,7 @@ def run(tool, results, stack, work, full):
 
 
 class Count:
-    """Runs that were compared, by the kind of object that they are about, and messages of all."""
+    """The number of compared runs for each kind of object, and the number of messages in all of them."""
 
     def __init__(self):
         self.runs, self.sent, self.lost = {"c": 0, "w": 0}, 0, 0

@@ -1,7 +1,7 @@
 """The expected communication matrices, computed from what the test programs do and what the calls mean.
 
 A matrix is a dictionary (source, destination) -> [bytes, messages]. Nothing here uses the library
-under test: the models of collectives are written anew from the definitions of the algorithms.
+under test. The models of collectives follow the definitions of the algorithms, not the code of the library.
 """
 
 
@@ -79,7 +79,7 @@ def rma_put(np):
 
 
 def io_inside(np):
-    """Program io_inside: five rings and the reduction of its verdict; nothing of the files."""
+    """Program io_inside: five rings and the reduction of its verdict. Traffic of the files is not counted."""
     matrix = ring(np, 500, 5)
     for pair, (size, messages) in recursive_doubling(np, 4, 1).items():
         add(matrix, *pair, size, messages)
@@ -143,7 +143,7 @@ def logical(kind, np, size=800, calls=5):
             elif kind == "alltoallv" and j == (i + 2) % np:
                 add(matrix, i, j, size, 1)
             elif kind == "allreduce":
-                # Reduce-scatter, then allgather: the receiver's piece goes out, mine comes back.
+                # Reduce-scatter, then allgather: a task sends the receiver's piece, and gets its own piece back.
                 cut = pieces(size, np)
                 add(matrix, i, j, cut[j] + cut[i], 2)
             elif kind == "scan" and j == i + 1:

@@ -1,9 +1,9 @@
 """Tests that memory stays flat and totals stay exact while threads make and free objects for a long time.
 
-Program churn repeats its rounds in a shuffled launch, with new threads each time, and tells its resident memory.
+Program churn repeats its rounds in a shuffled launch, with new threads each time, and prints its resident memory.
 The first half is warm-up: tables, caches and the allocator's pools of each thread get their size. The memory of the
-last quarter is then compared with that of the third. The same program without the library says how much of the growth
-is the MPI library's own, since none of them gives back all that it takes.
+last quarter is then compared with that of the third. The same program without the library shows how much of the growth
+comes from the MPI library, since no MPI library frees all memory that it allocates.
 """
 
 import os

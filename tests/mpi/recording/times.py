@@ -19,10 +19,10 @@ def run(tool, results, stack, work, full):
             return
 
     def launch(source, arguments, how, np=NP, tolerance=None, attempts=1):
-        """`tolerance`: how far the mean may be off, as a part of it, and in seconds; None: nothing may
-        be measured. On a busy machine an estimate from a few windows may need several attempts, and so
-        may whole measurements, when another process ran between a reading of the program's clock and
-        the call. More than the program saw can never come of that where every call is timed."""
+        """`tolerance` is the largest deviation of the mean, as a part of the mean and in seconds. None means
+        that the launch must measure nothing. On a busy machine another process may run between a reading
+        of the program's clock and the call, so a measurement may need several attempts. Where every call
+        is timed, this can only make the time of the library smaller than that of the program."""
         for attempt in range(attempts):
             name, problems, outcome = once(source, arguments, how, np, tolerance, attempt)
             if not problems or not problems[0].startswith(("mean", "no time")):

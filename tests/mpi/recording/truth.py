@@ -146,7 +146,7 @@ class Launch:
     def narrow(self, wanted, problems):
         """Finds the rows that are counted wrong: halves that are right are left out."""
         faults, cannot, pending = [], {}, [wanted]
-        # Where so many calls in one process are too much for this MPI, any part may be, too.
+        # If this MPI fails with so many calls in one process, it may fail with any part of them, too.
         tries = 3 if self.binding.stack.unsteady else 1
         too_many = any(self.attempt(wanted, with_tool=False)[0] for _ in range(tries))
         most = 8 * MOST_LAUNCHES if too_many else MOST_LAUNCHES

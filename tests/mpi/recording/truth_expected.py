@@ -1,9 +1,10 @@
 """The expected matrices of program truth, computed from what the calls mean.
 
-The sizes, peers and repetitions follow the rules of tests/programs/traffic/truth.c, which are written here a second
-time. Senders, receivers and data of each call are those of the MPI standard. Collectives count as the data movement that they describe
-(RANKWEAVE_COLLECTIVES=logical): data goes from the tasks that have it to the tasks that need it. A reduction
-cuts the vector into pieces, and each piece is combined at one task. Nothing here uses the library under test.
+The sizes, peers and repetitions follow the rules of tests/programs/traffic/truth.c, which this file implements
+independently. Senders, receivers and data of each call are those of the MPI standard. Collectives count as the data
+movement that they describe (RANKWEAVE_COLLECTIVES=logical): data goes from the tasks that have it to the tasks that
+need it. A reduction cuts the vector into pieces, and each piece is combined at one task. Nothing here uses the
+library under test.
 
 Matrices are dictionaries (source, destination) -> [bytes, messages], one for each kind of traffic.
 """
@@ -160,7 +161,7 @@ def partitioned(row, comm, out):
 
 
 def collective(row, comm, out):
-    """Two calls as they are, and one in place where there is such a form."""
+    """Two calls in the usual form, and one in place if the function has that form."""
     k = row.index
     for i in range(rounds(k)):
         for in_place in (False,) if comm.inter or ":in_place" in row.without else (False, True):
@@ -269,7 +270,7 @@ def neighbourhood(row, comm, out):
 
 
 def one_sided(row, comm, out):
-    """What a get fetches goes from the target to the caller; MPI_NO_OP sends nothing there."""
+    """The data that a get fetches goes from the target to the caller. With MPI_NO_OP nothing goes to the target."""
     k = row.index
     matrix = out["onesided"]
     for _, rank, task, remote in comm.callers():

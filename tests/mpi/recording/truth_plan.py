@@ -44,7 +44,7 @@ class Plan:
         for np in self.sizes or sizes:
             for kind in self.kinds or kinds:
                 yield kind, np, "record"
-                # The matrix is that of the tasks, wherever they are.
+                # The matrix is that of the tasks, whatever their processes are.
                 if self.full and kind in ("world", "split", "inter", "from_group"):
                     yield kind, np, "shuffle"
 

@@ -188,9 +188,10 @@ class Launches:
         self.results.add(f"{self.stack.name} {name}", problems, outcome)
 
     def again(self):
-        """A Cartesian communicator whose faces along x are heavy, dealt out so that they stay inside nodes:
-        the first launch cannot know and cuts them, the next ones know it of that, whatever order its grid
-        had. (They took the traffic of tasks for that of points, and placed the grid blindly once more.)"""
+        """A Cartesian communicator whose faces along x are heavy. In the launcher's order these faces stay
+        inside nodes. The first launch does not know the weights and cuts these faces. The next launches
+        know the weights from the record, whatever order the grid of the first launch had. (Regression:
+        they took the traffic of tasks for that of grid points, and placed the grid without weights again.)"""
         slots = "0,4,1,5,2,6,3,7"
         sent, problems = [], []
         for launch in range(3):

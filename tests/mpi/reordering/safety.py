@@ -30,7 +30,7 @@ def judged(tool, results, stack, work):
 
 
 def timed(tool, results, stack, work):
-    """What goes by the time that launches take; it does not depend on the MPI."""
+    """The tests whose verdict depends on the time that launches take. They run with one MPI only."""
     if stack.name == stacks.USUAL[0] and not stack.build("mixed_ranks.c"):
         tests = Judged(tool, results, stack, work)
         tests.turned_back()

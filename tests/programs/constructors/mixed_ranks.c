@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "right";
     int slow = strcmp(how, "slow") == 0 ? atoi(argc > 2 ? argv[2] : "100") : 0;
     const char *out = argc > 2 && !slow ? argv[2] : NULL;
-    /* Before MPI_Init, as such programs do that choose a device by it. */
+    /* Before MPI_Init, as programs do that choose a device by this rank. */
     int given = launcher_rank(-1);
     MPI_Init(&argc, &argv);
     int rank, size;
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     if (strcmp(how, "unordered") == 0) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        /* Like a random number: else several runs may print in the same order. */
+        /* Like a random number. Without it several runs may print in the same order. */
         unsigned mixed = ((unsigned)now.tv_nsec ^ (unsigned)getpid() * 2654435761u) * 2654435761u;
         usleep(1000 * (mixed >> 28));
         printf("block of rank %d is %.12f\n", rank, block);

@@ -1,8 +1,8 @@
 /* Makes races wide: a library to preload after the one under test. It sleeps before and after calls that
  * make and free MPI objects, and inside those PMPI calls with which a tool attaches attributes.
  *
- * An attribute that is set a second time makes MPI call the delete callback of the first value, which is
- * how an entry was once dropped that another thread was using: this is told as `FAIL`.
+ * An attribute that is set a second time makes MPI call the delete callback of the first value, which
+ * once freed an entry that another thread was using. This helper library reports such a second value as `FAIL`.
  *
  * The length is random, up to DELAY_US microseconds (default 200); every second call does not sleep.
  */

@@ -74,8 +74,8 @@ __attribute__((constructor)) static void start(void)
     ready = 1;
 }
 
-/* Signals are held back meanwhile: a handler of the library under test makes calls that end here, too, and would
- * wait forever for the lock that its own thread has. */
+/* Signals are held back meanwhile. A signal handler of the library under test also makes calls that this library
+ * logs. If it interrupted this function, it would wait forever for the lock that its own thread holds. */
 static void note(const char *name, unsigned long offset)
 {
     char line[128];

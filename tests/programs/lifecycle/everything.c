@@ -67,7 +67,7 @@ static void objects(void)
         OK(MPI_Wait(&both[1], MPI_STATUS_IGNORE));
     }
     SAME(in[1], 2);
-    // So often that the library keeps the size of the type.
+    // From the fifth use on, the library keeps the size of the type.
     for (int i = 0; i < 6; i++)
         OK(MPI_Sendrecv(out, 1, pair, to, 3, in, 1, pair, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     SAME(in[0], 1);
@@ -77,7 +77,7 @@ static void objects(void)
     OK(MPI_Win_allocate(sizeof *target, sizeof *target, MPI_INFO_NULL, MPI_COMM_WORLD, &target, &window));
     *target = -1;
     OK(MPI_Barrier(MPI_COMM_WORLD));
-    /* Whether the number arrives is not looked at: with MPICH 4.0.2 of Debian 12 it does not. */
+    /* The test does not check that the number arrives: with MPICH 4.0.2 of Debian 12 it does not. */
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, window));
     OK(MPI_Put(&world_rank, 1, MPI_INT, to, 0, 1, MPI_INT, window));
     OK(MPI_Win_unlock(to, window));
