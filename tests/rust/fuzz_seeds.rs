@@ -17,7 +17,7 @@ use targets::{TARGETS, limits};
 
 /// An input that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of a seed, and of all seeds.
+/// The most bytes of one seed, and of all seeds together.
 const MOST_BYTES: (u64, u64) = (16 << 10, 1 << 20);
 
 /// The files of a folder of the repository, sorted.
@@ -28,7 +28,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What the thread that checks the inputs tells.
+/// A message of the thread that checks the inputs.
 enum Report {
     Begins(PathBuf),
     Fails(PathBuf),

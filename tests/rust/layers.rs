@@ -1,12 +1,12 @@
-//! The house keeps its order: a lower folder never names a higher one.
+//! Checks the order of the layers: a lower folder never names a higher one.
 //!
 //! The order of the folders is written in `src/LAYERS` and `wrappers/src/LAYERS`, lowest first, and
 //! for the files of a folder in a file LAYERS inside of it. These tests read every path in the sources
 //! and fail on one that leads upwards, on a folder that is not listed, on files of one folder that name
 //! each other in a circle, on files of more than 500 lines, and on a folder without README.md.
 //!
-//! `layers_exceptions.txt` lists the departures that are there today. It may only become shorter:
-//! a line that no longer applies is an error, too (`cargo xtask golden` takes such lines out).
+//! `layers_exceptions.txt` lists the departures that are allowed. It may only become shorter: a line that no
+//! longer applies is an error, too (`cargo xtask golden` removes such lines).
 
 mod order;
 mod sources;
@@ -22,7 +22,7 @@ const ROOTS: [&str; 2] = ["src", "wrappers/src"];
 const EXCEPTIONS: &str = "tests/rust/layers_exceptions.txt";
 const MOST_LINES: usize = 500;
 
-/// All departures from the rules in the repository, sorted.
+/// All departures from the rules in this repository, sorted.
 fn departures() -> Vec<Finding> {
     let mut found = Vec::new();
     for root in ROOTS {
@@ -101,8 +101,7 @@ fn exceptions(text: &str) -> BTreeSet<&str> {
     text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect()
 }
 
-/// What is wrong between the departures and the exceptions: those that are not listed, and those that
-/// are listed and are no more.
+/// The departures that are not listed as exceptions, and the listed exceptions that are departures no more.
 fn verdict(found: &[Finding], text: &str) -> Vec<String> {
     let allowed = exceptions(text);
     let mut wrong = Vec::new();
@@ -122,7 +121,7 @@ fn sources_keep_the_written_order() {
     let mut text = std::fs::read_to_string(&path).unwrap_or_default();
     let found = departures();
     if std::env::var_os("RANKWEAVE_UPDATE_SNAPSHOTS").is_some() {
-        // Only takes lines out: new departures are not to be had that easily.
+        // Only removes lines: a new departure cannot be added in this way.
         let kept =
             |l: &&str| l.is_empty() || l.starts_with('#') || found.iter().any(|f| f.rule == **l);
         text = text.lines().filter(kept).map(|l| format!("{l}\n")).collect();

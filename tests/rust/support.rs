@@ -8,7 +8,7 @@ pub struct Place {
     dir: tempfile::TempDir,
 }
 
-/// What a run of the command gave.
+/// The outcome of a run of the command.
 #[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,

@@ -1,5 +1,5 @@
-//! `rankweave check` and `rankweave compare` around a launcher made of a shell script: what they
-//! conclude from runs whose outcome is known.
+//! `rankweave check` and `rankweave compare` with a launcher that is a shell script: their conclusions
+//! from runs whose outcome is known.
 
 use crate::support::{Place, Run};
 use rankweave::matrix::{CommMatrix, SparseMatrix, Traffic};
@@ -45,9 +45,9 @@ fn record(mode: &str, order: &[u32], seconds: f64) -> Record {
     }
 }
 
-/// A directory with a launcher. `body` is a shell script that finds in `mode` what the library would
-/// be told, and in `n` the number of the run; it is the program. Before it, what the library stores is
-/// put into the store, if it does.
+/// A directory with a launcher. The shell script `body` stands for the program. It finds the mode of the
+/// library in `mode` and the number of the run in `n`. Before it runs, the launcher puts into the store what
+/// the library would store in this mode.
 fn place(body: &str) -> Place {
     let place = Place::new();
     for (name, mode, order, seconds) in [
@@ -124,7 +124,7 @@ fn safe_programs() {
         (verdicts[0].finding, verdicts[0].seeds.as_slice()),
         (Finding::Safe, &[1, 2, 3][..])
     );
-    // The record of the user is not touched.
+    // The user's record does not change.
     assert!(Store::open(place.path("store")).list().unwrap().is_empty());
 }
 
@@ -146,7 +146,7 @@ fn programs_that_differ() {
     assert!(place.ok(&["list"]).contains("differs"));
     assert!(place.ok(&["show", "--no-map"]).contains("check       differs with 4 ranks"));
 
-    // Only where they look.
+    // Only in the files that are compared.
     assert_eq!(checked(&place, &["--seeds", "1,3", "--forget"]).0.code, Some(0));
     assert!(store.objection(PROGRAM).unwrap().is_some(), "--forget changes nothing");
     assert_eq!(checked(&place, &["--ignore", "^sum"]).0.code, Some(0));
@@ -193,7 +193,7 @@ fn orders_of_lines() {
         check("if [ $((n % 2)) = 0 ]; then echo a; echo b; else echo b; echo a; fi", &[]);
     assert_eq!((text.code, &json["order"]), (Some(0), &"sorted".into()), "{text:?}");
     assert!(text.out.contains("compared sorted: plain runs"), "{text:?}");
-    // Only permuted runs do.
+    // Only permuted runs differ.
     let body = "if [ $mode = shuffle ]; then echo b; echo a; else echo a; echo b; fi";
     let (text, json) = check(body, &[]);
     assert_eq!((text.code, &json["difference"]["only_order"]), (Some(1), &true.into()), "{text:?}");

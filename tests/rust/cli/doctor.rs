@@ -78,7 +78,7 @@ impl Bench {
         assert!(done.status.success(), "cc {args:?}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// Links the program with the MPI of a prefix, which it finds from where it is.
+    /// Links the program with the MPI of a prefix, which it finds relative to its own folder.
     fn link(&self, name: &str, prefix: &str, more: &[&str]) {
         let library = match prefix {
             "open" => "open/lib/libmpi.so.40",

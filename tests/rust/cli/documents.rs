@@ -1,4 +1,4 @@
-//! Help, manual page, completions and tables say all there is, and the committed ones are fresh.
+//! Help, manual page, completions and tables name every option, and the committed files are up to date.
 
 use crate::support::{Place, same_as_file};
 use rankweave::options::TABLE;

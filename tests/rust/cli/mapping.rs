@@ -181,7 +181,7 @@ fn loads_and_moves_go_together() {
     let gone = run(&["--slots", "0,2", "--migration-cost", "1000000", "--imbalance", "10"]);
     assert_eq!((&gone["moved"], &gone["forced_moves"]), (&6.into(), &6.into()), "{gone}");
     assert_eq!((&gone["max_load"], &gone["cost"]), (&7.into(), &0.into()), "{gone}");
-    // A slot more, and balance asks for some moves whatever they cost.
+    // One more slot: the balance requires some moves, whatever they cost.
     let wider = run(&["--migration-cost", "1000", "--imbalance", "0"]);
     assert_eq!(wider["max_load"], 5, "{wider}");
     assert!(wider["moved"].as_u64() >= Some(2) && wider["moved"].as_u64() <= Some(6), "{wider}");
@@ -228,7 +228,7 @@ fn map_and_eval_agree_on_every_objective() {
             let value: f64 = value.trim().parse().unwrap();
             assert_eq!(answer["cost"].as_f64(), Some(value), "{objective} on {topology}");
             assert!(value <= answer["identity_cost"].as_f64().unwrap(), "{objective}");
-            // Its own objective is where a mapping is at its best.
+            // A mapping is best at the objective that it was computed for.
             let other = ["map", "--matrix", &file, "--topology", topology];
             place.ok(&[&other[..], &fast, &["h"]].concat());
             let hops = place.ok(&[&["eval"][..], &base, &["--mapping", "h"]].concat());

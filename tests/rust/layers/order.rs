@@ -1,4 +1,4 @@
-//! The written order of the folders, and what the sources make of it.
+//! The written order of the folders, and the departures of the sources from it.
 
 use super::sources::{Crate, Files, Name};
 use std::collections::{BTreeMap, BTreeSet};
