@@ -22,7 +22,7 @@ pub struct Part {
 }
 
 /// A launch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LaunchLine {
     /// The launcher, if one was recognised.
     pub launcher: Launcher,
@@ -99,12 +99,7 @@ impl LaunchLine {
         let mut launch = LaunchLine {
             launcher: found.launcher,
             path: path.filter(|_| found.launcher != Launcher::Other),
-            parts: Vec::new(),
-            hosts: false,
-            container: None,
-            file: None,
-            starts: Vec::new(),
-            shared: Vec::new(),
+            ..LaunchLine::default()
         };
         if found.launcher == Launcher::Other {
             launch.starts.push(found.position);

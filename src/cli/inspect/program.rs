@@ -23,7 +23,7 @@ pub struct Through {
 }
 
 /// The program at which the search ends.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub enum Program {
     /// A program.
     Binary(Box<Image>),
@@ -41,11 +41,12 @@ pub enum Program {
     /// There is no such program.
     Missing(String),
     /// The command line names no program.
+    #[default]
     Nothing,
 }
 
 /// What a part of a launch starts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Started {
     /// Programs that it is started through.
     pub through: Vec<Through>,
@@ -77,12 +78,7 @@ const LONGEST_SCRIPT: u64 = 1 << 20;
 
 /// Finds out what a part of a launch starts.
 pub fn start(part: &Part) -> Started {
-    let mut started = Started {
-        through: Vec::new(),
-        program: Program::Nothing,
-        path: None,
-        words: part.words.clone(),
-    };
+    let mut started = Started { words: part.words.clone(), ..Started::default() };
     started.program = started.follow(part.directory.as_deref());
     started
 }

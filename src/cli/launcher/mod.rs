@@ -14,7 +14,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Families of launchers, by how they pass variables on to the processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Launcher {
     /// Open MPI and PRRTE: `-x NAME=VALUE`.
     OpenMpi,
@@ -23,6 +23,7 @@ pub enum Launcher {
     /// Slurm: `--export=ALL,NAME=VALUE`.
     Srun,
     /// Anything else, a program without launcher too: the environment.
+    #[default]
     Other,
 }
 

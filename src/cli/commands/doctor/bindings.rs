@@ -1,7 +1,8 @@
-//! Which of MPI's bindings a program uses, by the names it leaves to its libraries.
+//! Which of MPI's bindings a program uses. The names of the functions that it takes from libraries tell
+//! this.
 //!
-//! `mpif.h` and `use mpi` call the same names and cannot be told apart; `use mpi_f08` has its own.
-//! The C++ bindings, gone since MPI-3.0, call the C functions.
+//! `mpif.h` and `use mpi` call the same names and cannot be told apart. `use mpi_f08` has names of its own.
+//! The C++ bindings, which MPI-3.0 removed, call the C functions.
 
 use crate::cli::inspect::{Closure, Image, Mpi};
 use crate::cli::launcher::base_name;
@@ -25,37 +26,42 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// Bindings used by a program and the libraries it needs, apart from MPI's own.
+    /// The bindings that a program and its libraries use, apart from the libraries of MPI itself.
     pub(super) fn of(closure: &Closure) -> Bindings {
         let mut all = Bindings::default();
         for (index, image) in closure.images.iter().enumerate() {
             if index > 0 && belongs_to_mpi(image) {
                 continue;
             }
-            let before = all.count();
-            for symbol in &image.undefined {
-                all.add(&symbol.name);
-            }
-            let calls = image.undefined.iter().any(|symbol| kind(&symbol.name).is_some());
-            if index > 0 && (all.count() > before || calls) {
+            let calls = image.undefined.iter().filter(|symbol| all.add(&symbol.name)).count();
+            if index > 0 && calls > 0 {
                 all.libraries.push(base_name(&image.path));
             }
         }
         all
     }
 
-    fn add(&mut self, name: &str) {
-        let set = match kind(name) {
-            Some(Binding::C) => &mut self.c,
-            Some(Binding::Fortran) => &mut self.fortran,
-            Some(Binding::Fortran2008) => &mut self.fortran_2008,
-            Some(Binding::Cxx) => &mut self.cxx,
-            None => return,
+    /// Adds a name; `false` if it is not the name of an MPI function.
+    fn add(&mut self, name: &str) -> bool {
+        // Names of Open MPI's common blocks begin like functions.
+        let is_fortran =
+            name.starts_with("mpi_") && name.ends_with('_') && !name.starts_with("mpi_fortran_");
+        let set = if is_c_function(name.as_bytes()) {
+            &mut self.c
+        } else if name.starts_with("_ZN3MPI") {
+            &mut self.cxx
+        } else if is_fortran && (name.ends_with("_f08_") || name.ends_with("_f08ts_")) {
+            &mut self.fortran_2008
+        } else if is_fortran {
+            &mut self.fortran
+        } else {
+            return false;
         };
         set.insert(name.to_string());
+        true
     }
 
-    /// Names of all bindings.
+    /// The number of names of all bindings.
     pub(super) fn count(&self) -> usize {
         self.c.len() + self.fortran.len() + self.fortran_2008.len() + self.cxx.len()
     }
@@ -63,30 +69,6 @@ impl Bindings {
     /// All names with an entry point of C or Fortran.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.c.iter().chain(&self.fortran).chain(&self.fortran_2008)
-    }
-}
-
-enum Binding {
-    C,
-    Fortran,
-    Fortran2008,
-    Cxx,
-}
-
-fn kind(name: &str) -> Option<Binding> {
-    if is_c_function(name.as_bytes()) {
-        return Some(Binding::C);
-    }
-    if name.starts_with("_ZN3MPI") {
-        return Some(Binding::Cxx);
-    }
-    // Names of Open MPI's common blocks begin like functions.
-    let fortran =
-        name.starts_with("mpi_") && name.ends_with('_') && !name.starts_with("mpi_fortran_");
-    match fortran {
-        true if name.ends_with("_f08_") || name.ends_with("_f08ts_") => Some(Binding::Fortran2008),
-        true => Some(Binding::Fortran),
-        false => None,
     }
 }
 

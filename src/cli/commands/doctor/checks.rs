@@ -1,8 +1,8 @@
-//! The checks of a launch as a whole: library, other preloaded tools, hosts, store, topology.
-//! Those of its programs are in [`program`](super::program).
+//! The checks of a launch as a whole: the library, other preloaded tools, hosts, the store, the topology.
+//! The checks of its programs are in [`program`](super::program).
 
 use super::diagnosis::Diagnosis;
-use super::finding::Severity;
+use super::finding::{note, problem, warning};
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::preload;
@@ -13,47 +13,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Finds the library and looks at it.
+/// Finds the library and reads its file.
 pub(super) fn library(diagnosis: &mut Diagnosis) {
     let path = match preload::library::find() {
         Ok(path) => path,
         Err(error) => {
-            let found = Severity::Problem.finding("library-missing", error.to_string(), "");
-            return diagnosis.findings.push(found);
+            return diagnosis.findings.push(problem("library-missing", error.to_string()));
         }
     };
-    let broken = |what: String| {
-        Severity::Problem.finding(
-            "library-unreadable",
-            format!("{what} ({})", path.display()),
-            "installing the library again",
-        )
-    };
-    match Image::read(&path) {
-        Ok(image) if image.soname.is_none() && !image.offers("MPI_Init") => diagnosis
-            .findings
-            .push(broken("the file to preload is not the library of rankweave".into())),
+    let broken = match Image::read(&path) {
+        Ok(image) if image.soname.is_none() && !image.offers("MPI_Init") => {
+            "the file to preload is not the library of rankweave".into()
+        }
         Ok(image) => {
             if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
-                diagnosis.findings.push(Severity::Warning.finding(
-                    "library-private",
-                    format!(
-                        "other users cannot read {}: it is not preloaded for them",
-                        path.display()
-                    ),
-                    "chmod a+r, if others shall use it",
-                ));
+                let name = path.display();
+                let text = format!("other users cannot read {name}: it is not preloaded for them");
+                let advice = "chmod a+r, if others shall use it";
+                diagnosis.findings.push(warning("library-private", text).advise(advice));
             }
             diagnosis.library = Some((path, image));
+            return;
         }
-        Err(NotElf::Unreadable(why)) => {
-            diagnosis.findings.push(broken(format!("the library cannot be read: {why}")));
-        }
-        Err(_) => diagnosis.findings.push(broken("the file to preload is not a library".into())),
-    }
+        Err(NotElf::Unreadable(why)) => format!("the library cannot be read: {why}"),
+        Err(_) => "the file to preload is not a library".into(),
+    };
+    let found = problem("library-unreadable", format!("{broken} ({})", path.display()));
+    diagnosis.findings.push(found.advise("installing the library again"));
 }
 
-/// What is preloaded already, and whether it wraps MPI, too.
+/// Finds what is preloaded already, and whether it wraps MPI too.
 pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
     let mut lists: Vec<String> = std::env::var("LD_PRELOAD").ok().into_iter().collect();
     for program in &diagnosis.programs {
@@ -71,59 +60,50 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             (false, Some((_, like))) => search.open(entry, like),
             _ => Image::read(&path).ok(),
         };
+        let removing = "removing it from LD_PRELOAD";
         let found = match image {
-            None => Severity::Warning.finding(
-                "preload-missing",
-                format!(
+            None => {
+                let text = format!(
                     "LD_PRELOAD already names {entry}, which does not exist or is not a library: every \
                      process of the launch prints an error about it"
-                ),
-                "removing it from LD_PRELOAD",
-            ),
-            Some(image) if entry.ends_with("librankweave.so") => Severity::Warning.finding(
-                "preload-twice",
-                format!(
-                    "LD_PRELOAD already names another librankweave.so: only the first of the two works \
-                     ({})",
-                    image.path.display()
-                ),
-                "removing it from LD_PRELOAD",
-            ),
-            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => Severity::Note
-                .finding(
-                    "preload-tool",
-                    format!("{entry} wraps MPI calls too; calls reach it after this library"),
-                    "",
-                ),
-            Some(_) => Severity::Note.finding(
-                "preload-other",
-                format!("{entry} is preloaded too; it does not wrap MPI calls"),
-                "",
-            ),
+                );
+                warning("preload-missing", text).advise(removing)
+            }
+            Some(image) if entry.ends_with("librankweave.so") => {
+                let text = "LD_PRELOAD already names another librankweave.so: only the first of the two works";
+                let text = format!("{text} ({})", image.path.display());
+                warning("preload-twice", text).advise(removing)
+            }
+            Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => {
+                let text =
+                    format!("{entry} wraps MPI calls too; calls reach it after this library");
+                note("preload-tool", text)
+            }
+            Some(_) => {
+                let text = format!("{entry} is preloaded too; it does not wrap MPI calls");
+                note("preload-other", text)
+            }
         };
         diagnosis.before.push(path);
         diagnosis.findings.push(found);
     }
 }
 
-/// What concerns the launch as a whole.
+/// Checks the launcher, the hosts, the mode, and whether all ranks run one program.
 pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     let mut list = Vec::new();
     if diagnosis.launch.launcher == Launcher::Other {
-        list.push(Severity::Warning.finding(
-            "no-launcher",
-            "no launcher is recognised; settings go through the environment, which reaches the \
-             processes of other nodes only if the launcher passes it on",
-            "mpirun, mpiexec or srun as the first word; or this launcher, if it passes the \
-             environment on",
-        ));
+        let text = "no launcher is recognised; settings go through the environment, which reaches the \
+                    processes of other nodes only if the launcher passes it on";
+        let advice = "mpirun, mpiexec or srun as the first word; or this launcher, if it passes the \
+                      environment on";
+        list.push(warning("no-launcher", text).advise(advice));
     }
     if let Some(image) = &diagnosis.launch.container {
-        list.push(Severity::Problem.finding(
-            "container",
-            format!("the launcher starts the container {image}: the library has to be inside"),
-            "--container-mounts with the directory of the library, under the same path",
-        ));
+        let text =
+            format!("the launcher starts the container {image}: the library has to be inside");
+        let advice = "--container-mounts with the directory of the library, under the same path";
+        list.push(problem("container", text).advise(advice));
     }
     let nodes = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(1);
     let several = diagnosis.launch.hosts
@@ -131,61 +111,44 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
         || nodes("PBS_NUM_NODES") > 1
         || found.launcher == Launcher::Srun && nodes("SLURM_NNODES") > 1;
     diagnosis.launch.hosts = several;
-    if several && let Some((path, _)) = &diagnosis.library {
-        match file_system(path) {
-            FileSystem::Shared => {}
-            FileSystem::Local(kind) => list.push(Severity::Warning.finding(
-                "library-local",
-                format!(
-                    "{} is on a local file system ({kind}): if a node of the launch does not have it, all \
-                     ranks run without recording and reordering",
-                    path.display()
-                ),
-                "installing it under the same path on every node, or on a shared file system",
-            )),
-        }
+    if several
+        && let Some((path, _)) = &diagnosis.library
+        && let FileSystem::Local(kind) = file_system(path)
+    {
+        let text = format!(
+            "{} is on a local file system ({kind}): if a node of the launch does not have it, all \
+             ranks run without recording and reordering",
+            path.display()
+        );
+        let advice = "installing it under the same path on every node, or on a shared file system";
+        list.push(warning("library-local", text).advise(advice));
     }
     if diagnosis.settings.mode == Mode::Off {
-        list.push(Severity::Problem.finding(
-            "mode-off",
-            "the mode is off: nothing is recorded or reordered",
-            "",
-        ));
+        list.push(problem("mode-off", "the mode is off: nothing is recorded or reordered"));
     }
-    let alike = diagnosis.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
-    if !alike {
-        list.push(Severity::Note.finding(
-            "several-programs",
-            "the launch starts different programs: their traffic is recorded, and they are not reordered",
-            "",
-        ));
+    if !diagnosis.is_one_program() {
+        let what = "the launch starts different programs";
+        let text = format!("{what}: their traffic is recorded, and they are not reordered");
+        list.push(note("several-programs", text));
     }
     diagnosis.findings.extend(list);
 }
 
-/// Who sees a file system.
+/// The nodes that see a file system.
 enum FileSystem {
     /// All nodes.
     Shared,
-    /// This node only; with its kind.
+    /// This node only; with the name of its type.
     Local(String),
 }
 
+/// The types of file systems that all nodes see, by linux/magic.h and the headers of the file systems.
+const SHARED: [i64; 11] = [
+    0x6969, 0x0bd00bd0, 0x47504653, 0x19830326, 0x00c36400, 0x5346414f, 0xff534d42, 0x65735546,
+    0xaad7aaea, 0x20030528, 0x01021997,
+];
+
 fn file_system(path: &Path) -> FileSystem {
-    // Of linux/magic.h and the file systems' own headers.
-    const SHARED: [i64; 11] = [
-        0x6969,
-        0x0bd0_0bd0,
-        0x4750_4653,
-        0x1983_0326,
-        0x00c3_6400,
-        0x5346_414f,
-        0xff53_4d42,
-        0x6573_5546,
-        0xaad7_aaea,
-        0x2003_0528,
-        0x0102_1997,
-    ];
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return FileSystem::Shared };
     // SAFETY: a C string and a struct of the right type, zeroed.
     let (code, data) = unsafe {
@@ -206,63 +169,48 @@ fn file_system(path: &Path) -> FileSystem {
     })
 }
 
-/// The store, and whether it can be written.
+/// Finds out where the store is, and whether it can be written.
 pub(super) fn store(diagnosis: &mut Diagnosis) {
     let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
         Ok(directory) => directory,
-        Err(error) => {
-            let found = Severity::Problem.finding("store-unknown", error.to_string(), "");
-            return diagnosis.findings.push(found);
-        }
+        Err(error) => return diagnosis.findings.push(problem("store-unknown", error.to_string())),
     };
     if let Err(why) = writable(&directory) {
-        diagnosis.findings.push(Severity::Problem.finding(
-            "store-blocked",
-            format!("the store cannot be written: {why} ({})", directory.display()),
-            "--store with a directory that the node of rank 0 can write",
-        ));
+        let text = format!("the store cannot be written: {why} ({})", directory.display());
+        let advice = "--store with a directory that the node of rank 0 can write";
+        diagnosis.findings.push(problem("store-blocked", text).advise(advice));
     }
     diagnosis.store = Some(directory);
 }
 
-/// Where the counters are kept while the program runs, on this node.
+/// Finds out where the counters are kept on this node while the program runs.
 pub(super) fn spill(diagnosis: &mut Diagnosis) {
+    let lost = "a program that does not reach MPI_Finalize leaves no matrix";
     let spill = &diagnosis.settings.spill;
     if *spill == Spill::Off {
-        let text =
-            "no spill files are kept: a program that does not reach MPI_Finalize leaves no matrix";
-        return diagnosis.findings.push(Severity::Note.finding("spill-off", text, ""));
+        let text = format!("no spill files are kept: {lost}");
+        return diagnosis.findings.push(note("spill-off", text));
     }
     let places = spill::candidates(spill.directory());
     let usable = |place: &&PathBuf| place.is_dir() && writable(place).is_ok();
     diagnosis.spill = places.iter().find(usable).cloned();
     if diagnosis.spill.is_none() {
         let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-        diagnosis.findings.push(Severity::Warning.finding(
-            "spill-blocked",
-            format!(
-                "no spill file can be kept in {}: a program that does not reach MPI_Finalize \
-                     leaves no matrix",
-                list.join(" or ")
-            ),
-            "--spill with a directory of the nodes that can be written, or off",
-        ));
+        let text = format!("no spill file can be kept in {}: {lost}", list.join(" or "));
+        let advice = "--spill with a directory of the nodes that can be written, or off";
+        diagnosis.findings.push(warning("spill-blocked", text).advise(advice));
     } else if let Some(place) = &diagnosis.spill
         && let FileSystem::Shared = file_system(place)
     {
-        diagnosis.findings.push(Severity::Warning.finding(
-            "spill-shared",
-            format!(
-                "{} is on a shared file system, where no spill files are kept: a program that does not \
-                 reach MPI_Finalize leaves no matrix",
-                place.display()
-            ),
-            "--spill with a directory on a local file system, such as /dev/shm",
-        ));
+        let place = place.display();
+        let text =
+            format!("{place} is on a shared file system, where no spill files are kept: {lost}");
+        let advice = "--spill with a directory on a local file system, such as /dev/shm";
+        diagnosis.findings.push(warning("spill-shared", text).advise(advice));
     }
 }
 
-/// Whether a directory can be written, or made.
+/// Whether a directory can be written, or made. Errors: why it cannot.
 fn writable(directory: &Path) -> Result<(), String> {
     let mut place = directory;
     while !place.exists() {
@@ -281,28 +229,23 @@ fn writable(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// Where the topology comes from.
+/// Finds out where the topology comes from.
 pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if let Some(text) = &diagnosis.settings.topology {
         if let Err(error) = crate::topology::parse(text) {
-            diagnosis.findings.push(Severity::Warning.finding(
-                "topology",
-                format!("{error}; ranks will not be reordered"),
-                "",
-            ));
+            let text = format!("{error}; ranks will not be reordered");
+            diagnosis.findings.push(warning("topology", text));
         }
         return;
     }
-    // Without the library nothing tells which kind of libhwloc would do, and its absence is said.
+    // The architecture of libhwloc has to be that of the library. A missing library has a finding already.
     let Some((_, like)) = &diagnosis.library else { return };
     let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
     if !names.iter().any(|name| search.open(name, like).is_some()) {
-        diagnosis.findings.push(Severity::Note.finding(
-            "hwloc-missing",
-            "libhwloc is not found on this node: the topology is read from /sys instead",
-            "installing hwloc on the compute nodes: it recognises the caches and packages of more \
-             machines",
-        ));
+        let text = "libhwloc is not found on this node: the topology is read from /sys instead";
+        let advice = "installing hwloc on the compute nodes: it recognises the caches and packages of \
+                      more machines";
+        diagnosis.findings.push(note("hwloc-missing", text).advise(advice));
     }
 }
 

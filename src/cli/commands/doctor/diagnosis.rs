@@ -9,22 +9,22 @@ use crate::store;
 use std::path::PathBuf;
 
 /// A program of the launch.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Diagnosed {
     pub part: Part,
     pub started: Started,
-    /// Its MPI library, and how that is known if it is not linked with it.
+    /// Its MPI library. If the program is not linked with this library: how it is known.
     pub mpi: Option<(Mpi, Option<String>)>,
     pub bindings: Bindings,
-    /// Of the functions it uses, those that pass through the library.
+    /// The number of functions that it uses and that pass through the library.
     pub seen: usize,
     pub findings: Vec<Finding>,
 }
 
 impl Diagnosed {
-    /// True if nothing stands in the way.
+    /// True if nothing prevents recording.
     pub(super) fn recorded(&self) -> bool {
-        self.findings.iter().all(|finding| finding.level < Severity::Problem)
+        has_no_problem(&self.findings)
     }
 
     /// The program, if it is a binary.
@@ -36,25 +36,29 @@ impl Diagnosed {
     }
 }
 
+fn has_no_problem(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.level < Severity::Problem)
+}
+
 /// All that is known about a launch.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Diagnosis {
     pub launch: LaunchLine,
     pub settings: Settings,
-    /// MPI library beside the launcher.
+    /// The MPI library that belongs to the launcher.
     pub launcher_mpi: Option<Mpi>,
     pub library: Option<(PathBuf, Image)>,
-    /// What is preloaded already.
+    /// The libraries that are preloaded already.
     pub before: Vec<PathBuf>,
     pub programs: Vec<Diagnosed>,
     /// Findings about the launch as a whole.
     pub findings: Vec<Finding>,
     pub store: Option<PathBuf>,
-    /// Where spill files go on this node.
+    /// The directory of spill files on this node.
     pub spill: Option<PathBuf>,
-    /// Key of the record, where the number of ranks is known, and when it was recorded.
+    /// The key of the record, and when the record was stored; `None` if the number of ranks is not known.
     pub key: Option<(String, Option<u64>)>,
-    /// Why the launcher's order is kept whatever is stored, if so.
+    /// The reason why the launcher's order is kept even if a matrix is stored.
     pub order_kept_because: Option<String>,
     pub nodes: Option<Vec<probe::Node>>,
 }
@@ -71,50 +75,55 @@ impl Diagnosis {
     /// True if all ranks will be recorded.
     pub(super) fn recorded(&self) -> bool {
         self.settings.mode != Mode::Off
-            && self.findings.iter().all(|finding| finding.level < Severity::Problem)
+            && has_no_problem(&self.findings)
             && !self.programs.is_empty()
             && self.programs.iter().all(Diagnosed::recorded)
+    }
+
+    /// True if all ranks run the same program with the same arguments.
+    pub(super) fn is_one_program(&self) -> bool {
+        self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words)
     }
 
     /// What the launch will do, in words.
     pub(super) fn outcome(&self) -> String {
         if !self.recorded() {
-            let some = self.programs.iter().any(Diagnosed::recorded)
-                && self.findings.iter().all(|f| f.level < Severity::Problem);
-            return match (self.settings.mode, some) {
-                (Mode::Off, _) => "nothing: the mode is off".into(),
-                (_, true) => "some of the programs cannot be recorded; nothing will be recorded, \
-                              because all ranks have to take part"
-                    .into(),
-                _ => "nothing will be recorded".into(),
+            let some =
+                self.programs.iter().any(Diagnosed::recorded) && has_no_problem(&self.findings);
+            let text = match (self.settings.mode, some) {
+                (Mode::Off, _) => "nothing: the mode is off",
+                (_, true) => {
+                    "some of the programs cannot be recorded; nothing will be recorded, \
+                     because all ranks have to take part"
+                }
+                _ => "nothing will be recorded",
             };
+            return text.into();
         }
-        let alike = self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words);
-        let counted = "point-to-point, collective and one-sided traffic is recorded";
-        match (self.settings.mode, &self.key) {
-            (Mode::Shuffle, _) => format!("{counted}; the ranks get a random order"),
-            (Mode::Record, _) => format!("{counted}, in the launcher's order"),
-            _ if !alike => format!(
-                "{counted}; the launcher's order is kept, because the launch starts different \
-                 programs"
-            ),
-            _ if self.order_kept_because.is_some() => format!(
-                "{counted}; the launcher's order is kept: {}",
-                self.order_kept_because.as_deref().unwrap_or_default()
-            ),
-            (_, Some((key, Some(_)))) => format!(
-                "{counted}; the ranks are reordered by the matrix stored under {key}, if the predicted \
-                 gain is large enough"
-            ),
-            (Mode::Reorder, Some((key, None))) => {
-                format!("{counted}; the ranks are not reordered: no matrix is stored under {key}")
+        let rest = match (self.settings.mode, &self.order_kept_because, &self.key) {
+            (Mode::Shuffle, ..) => "; the ranks get a random order".into(),
+            (Mode::Record, ..) => ", in the launcher's order".into(),
+            _ if !self.is_one_program() => {
+                let why = "because the launch starts different programs";
+                format!("; the launcher's order is kept, {why}")
             }
-            (_, Some((key, None))) => {
-                format!("{counted} and stored under {key}; the next launch can be reordered")
+            (_, Some(why), _) => format!("; the launcher's order is kept: {why}"),
+            (_, None, Some((key, Some(_)))) => {
+                let matrix = format!("the matrix stored under {key}");
+                format!(
+                    "; the ranks are reordered by {matrix}, if the predicted gain is large enough"
+                )
             }
-            (_, None) => {
-                format!("{counted}; the ranks are reordered if a matrix of as many ranks is stored")
+            (Mode::Reorder, None, Some((key, None))) => {
+                format!("; the ranks are not reordered: no matrix is stored under {key}")
             }
-        }
+            (_, None, Some((key, None))) => {
+                format!(" and stored under {key}; the next launch can be reordered")
+            }
+            (_, None, None) => {
+                "; the ranks are reordered if a matrix of as many ranks is stored".into()
+            }
+        };
+        format!("point-to-point, collective and one-sided traffic is recorded{rest}")
     }
 }

@@ -1,8 +1,8 @@
-//! Finds out everything about a launch, without starting it.
+//! Examines a launch without starting it: does all checks, and looks up what is stored for the program.
 
 use super::bindings::Bindings;
 use super::diagnosis::{Diagnosed, Diagnosis};
-use super::finding::Severity;
+use super::finding::warning;
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{LaunchLine, Mpi, Part, Program, Search, start};
@@ -12,7 +12,7 @@ use crate::options::{Mode, Settings};
 use crate::store::{self, Store};
 
 impl Diagnosis {
-    /// Looks at everything. Errors: the launcher is not found.
+    /// The diagnosis of a launch. Errors: the launcher is not found.
     pub(super) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
         let found = Launcher::of_command(command)?;
         let launch = LaunchLine::of(&found, command);
@@ -21,20 +21,7 @@ impl Diagnosis {
             .path
             .as_deref()
             .and_then(|path| Mpi::of_launcher(path, launch.launcher, &search));
-        let mut diagnosis = Diagnosis {
-            launch,
-            settings,
-            launcher_mpi,
-            library: None,
-            before: Vec::new(),
-            programs: Vec::new(),
-            findings: Vec::new(),
-            store: None,
-            spill: None,
-            key: None,
-            order_kept_because: None,
-            nodes: None,
-        };
+        let mut diagnosis = Diagnosis { launch, settings, launcher_mpi, ..Diagnosis::default() };
         checks::library(&mut diagnosis);
         for part in diagnosis.launch.parts.clone() {
             let program = diagnosis.program(part);
@@ -53,14 +40,7 @@ impl Diagnosis {
     fn program(&self, part: Part) -> Diagnosed {
         let search = preload::functions::search_of(&part);
         let started = start(&part);
-        let mut diagnosed = Diagnosed {
-            part,
-            started,
-            mpi: None,
-            bindings: Bindings::default(),
-            seen: 0,
-            findings: Vec::new(),
-        };
+        let mut diagnosed = Diagnosed { part, started, ..Diagnosed::default() };
         if let Program::Binary(image) = &diagnosed.started.program {
             let closure = search.closure((**image).clone());
             diagnosed.bindings = Bindings::of(&closure);
@@ -85,7 +65,7 @@ impl Diagnosis {
         diagnosed
     }
 
-    /// The key that the library will choose, and whether something is stored under it.
+    /// Finds the key that the library will choose, and the record that is stored under it.
     fn find_record(&mut self) {
         let ranks: Option<Vec<usize>> = self.programs.iter().map(|p| p.part.ranks).collect();
         let Some(ranks) = ranks.map(|r| r.iter().sum::<usize>()).filter(|&n| n > 0) else { return };
@@ -97,7 +77,7 @@ impl Diagnosis {
         }
     }
 
-    /// What the user or a check has against reordering this program.
+    /// Finds out whether the user or a check speaks against reordering this program.
     fn find_objection(&mut self) {
         let settings = &self.settings;
         if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
@@ -119,14 +99,13 @@ impl Diagnosis {
         let (store, program) = (Store::open(store), store::program_id(&identity));
         let advice = "'rankweave check' again after the program was repaired; --allow or --mode \
                       reorder to reorder it in spite of this";
-        let mut warn =
-            |code, text| self.findings.push(Severity::Warning.finding(code, text, advice));
+        let mut warn = |code, text| self.findings.push(warning(code, text).advise(advice));
         if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {
             warn("mixes-ranks", format!("topologies keep their ranks: {}", verdict.reason));
         }
         let reason = match store.objection(&program) {
             Ok(None) => return,
-            // That the store cannot be read is said already.
+            // There is a finding already if the store cannot be read.
             Err(error) if error.kind() == ErrorKind::Io => return,
             Ok(Some(verdict)) => verdict.reason,
             Err(error) => error.to_string(),

@@ -1,7 +1,10 @@
 //! A finding: a fact about a launch or a program that the user should know.
 
+use serde::Serialize;
+
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Severity {
     /// It changes nothing in what is recorded.
     Note,
@@ -20,25 +23,41 @@ impl Severity {
         }
     }
 
-    /// A finding of this severity. Without advice, `advice` is empty.
-    pub(super) fn finding(
-        self,
-        code: &'static str,
-        text: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Finding {
-        let advice = Some(advice.into()).filter(|advice| !advice.is_empty());
-        Finding { level: self, code, text: text.into(), advice }
+    /// A finding of this severity, without advice.
+    pub(super) fn finding(self, code: &'static str, text: impl Into<String>) -> Finding {
+        Finding { level: self, code, text: text.into(), advice: None }
     }
 }
 
+/// A finding of the severity [`Severity::Note`].
+pub(super) fn note(code: &'static str, text: impl Into<String>) -> Finding {
+    Severity::Note.finding(code, text)
+}
+
+/// A finding of the severity [`Severity::Warning`].
+pub(super) fn warning(code: &'static str, text: impl Into<String>) -> Finding {
+    Severity::Warning.finding(code, text)
+}
+
+/// A finding of the severity [`Severity::Problem`].
+pub(super) fn problem(code: &'static str, text: impl Into<String>) -> Finding {
+    Severity::Problem.finding(code, text)
+}
+
 /// A fact that the user should know.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Finding {
     pub level: Severity,
     /// A name for scripts.
     pub code: &'static str,
     pub text: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub advice: Option<String>,
+}
+
+impl Finding {
+    /// The same finding with advice.
+    pub(super) fn advise(self, advice: impl Into<String>) -> Finding {
+        Finding { advice: Some(advice.into()), ..self }
+    }
 }

@@ -1,7 +1,6 @@
 //! The diagnosis for scripts.
 
 use super::diagnosis::{Diagnosed, Diagnosis};
-use super::finding::Finding;
 use crate::cli::inspect::{Image, Mpi};
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "nodes": d.nodes,
         "outcome": d.outcome(),
         "recorded": d.recorded(),
-        "findings": findings(&d.findings),
+        "findings": d.findings,
     })
 }
 
@@ -46,15 +45,10 @@ fn program(p: &Diagnosed) -> Value {
         "functions": p.bindings,
         "functions_seen": p.seen,
         "recorded": p.recorded(),
-        "findings": findings(&p.findings),
+        "findings": p.findings,
     })
 }
 
 fn mpi(mpi: &Mpi) -> Value {
     json!({ "library": mpi.path, "abi": mpi.family.name(), "version": mpi.version() })
-}
-
-fn findings(list: &[Finding]) -> Vec<Value> {
-    let one = |f: &Finding| json!({ "level": f.level.name(), "code": f.code, "text": f.text, "advice": f.advice });
-    list.iter().map(one).collect()
 }

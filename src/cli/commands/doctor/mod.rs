@@ -1,9 +1,9 @@
 //! `rankweave doctor`: what the library would do in a launch, and why it would do nothing.
 //!
-//! Everything is found out without starting the launch: programs and libraries are read as files
-//! ([`inspect`](crate::cli::inspect)), never executed. Two programs are asked for something harmless, and
-//! only where needed: the launcher for its version, Python for the place of mpi4py. `--probe` starts
-//! the launcher with this program in place of the real one, to see the nodes themselves.
+//! The launch is not started: programs and libraries are read as files ([`inspect`](crate::cli::inspect)).
+//! Two programs are started with a harmless question, and only if the answer is needed: the launcher for
+//! its version, and Python for the place of mpi4py. `--probe` starts the launcher with this program in
+//! place of the real one, to see the nodes themselves.
 
 mod bindings;
 mod checks;

@@ -1,9 +1,9 @@
 //! `--probe`: starts the launcher with this program in place of the real one.
 //!
-//! Every process says on which node it is, whether the library was preloaded into it, and whether
-//! the file can be read there. No MPI is started.
+//! Every process says on which node it is, and whether the library was preloaded into it. No process
+//! calls MPI.
 
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, problem};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console;
@@ -15,14 +15,14 @@ use std::process::{Command, Stdio};
 
 const MARK: &str = "rankweave-probe";
 
-/// What the processes of one node said.
+/// What the processes of one node answered.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Node {
     /// Its name.
     pub name: String,
     /// Processes that answered.
     pub processes: usize,
-    /// Of these, those with the library.
+    /// Processes that answered and have the library.
     pub preloaded: usize,
 }
 
@@ -33,23 +33,15 @@ pub(super) fn answer() -> String {
     format!("{MARK} {} {}\n", console::host_name(), u8::from(loaded))
 }
 
-/// Starts the probe. Errors: the launcher cannot be started, or no process answers.
+/// Starts the launcher with the probe. Errors: the launcher cannot be started, or no process answers.
 pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Node>, Vec<Finding>)> {
     let Some(&start) = launch.starts.first() else {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            "the launch names no program, so there is none that \
-                                                 the probe can replace",
-        ));
+        let text = "the launch names no program, so there is none that the probe can replace";
+        return Err(Error::new(ErrorKind::Usage, text));
     };
     let own = std::env::current_exe().map_err(|e| {
-        Error::new(
-            ErrorKind::Io,
-            format!(
-                "the path of the command 'rankweave' is not \
-                                                        known: {e}"
-            ),
-        )
+        let text = format!("the path of the command 'rankweave' is not known: {e}");
+        Error::new(ErrorKind::Io, text)
     })?;
     let mut words = command[..start].to_vec();
     words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
@@ -70,38 +62,29 @@ pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Nod
         return Err(Error::new(ErrorKind::Io, format!("no process of the probe answered: {said}"))
             .advise("the launch without rankweave, to see whether it works by itself"));
     }
-    let findings = nodes
-        .iter()
-        .filter(|node| node.preloaded < node.processes)
-        .map(|node| {
-            let Node { name, processes, preloaded } = node;
-            let text = format!("on {name}, {preloaded} of {processes} processes have the library");
-            Severity::Problem.finding(
-                "not-preloaded",
-                text,
-                "installing it there under the same path",
-            )
-        })
-        .collect();
+    let lacking = nodes.iter().filter(|node| node.preloaded < node.processes);
+    let findings = lacking.map(|Node { name, processes, preloaded }| {
+        let text = format!("on {name}, {preloaded} of {processes} processes have the library");
+        problem("not-preloaded", text).advise("installing it there under the same path")
+    });
+    let findings = findings.collect();
     Ok((nodes, findings))
 }
 
 fn read(text: &str) -> Vec<Node> {
-    let mut nodes: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut nodes: BTreeMap<&str, Node> = BTreeMap::new();
     for line in text.lines() {
         // A launcher may put the rank before each line.
         let Some(at) = line.find(MARK) else { continue };
         let mut words = line[at + MARK.len()..].split_whitespace();
         if let (Some(name), Some(loaded)) = (words.next(), words.next()) {
-            let node = nodes.entry(name.to_string()).or_default();
-            node.0 += 1;
-            node.1 += usize::from(loaded == "1");
+            let new = || Node { name: name.to_string(), processes: 0, preloaded: 0 };
+            let node = nodes.entry(name).or_insert_with(new);
+            node.processes += 1;
+            node.preloaded += usize::from(loaded == "1");
         }
     }
-    nodes
-        .into_iter()
-        .map(|(name, (processes, preloaded))| Node { name, processes, preloaded })
-        .collect()
+    nodes.into_values().collect()
 }
 
 #[cfg(test)]

@@ -12,34 +12,37 @@ pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
     }
     let built =
         "the program was built with AddressSanitizer, whose runtime wants to be the first library";
+    let found = |level: Severity, rest: String| {
+        Some(level.finding("address-sanitizer", format!("{built}; {rest}")))
+    };
     if !needs_option(image) {
-        let text = format!("{built}; the preloaded library switches the check for this off");
-        return Some(Severity::Note.finding("address-sanitizer", text, ""));
+        let rest = "the preloaded library switches the check for this off";
+        return found(Severity::Note, rest.into());
     }
     let on_line = program.part.variables.iter().rev().find(|v| v.0 == OPTIONS);
     let inherited = std::env::var(OPTIONS).ok();
     let given = on_line.and_then(|v| v.1.clone()).or(inherited);
     let Some(wanted) = with_option(given.as_deref()) else {
-        let text = format!("{built}; {OPTIONS} already sets this check and is not changed");
-        return Some(Severity::Note.finding("address-sanitizer", text, ""));
+        return found(
+            Severity::Note,
+            format!("{OPTIONS} already sets this check and is not changed"),
+        );
     };
-    Some(match on_line {
-        None => Severity::Note.finding(
-            "address-sanitizer",
-            format!(
-                "{built}; the program has options of its own, so 'rankweave run' sets {OPTIONS}={wanted}"
-            ),
-            format!("{OPTIONS}={wanted} if the library is preloaded without 'rankweave run'"),
+    let own = "the program has options of its own,";
+    let wanted = format!("{OPTIONS}={wanted}");
+    let (found, where_needed) = match on_line {
+        None => (
+            found(Severity::Note, format!("{own} so 'rankweave run' sets {wanted}")),
+            "if the library is preloaded without 'rankweave run'",
         ),
-        Some(_) => Severity::Problem.finding(
-            "address-sanitizer",
-            format!(
-                "{built}; the program has options of its own, and the command line sets {OPTIONS}: \
-                 the runtime ends the program at its start"
-            ),
-            format!("{OPTIONS}={wanted} on the command line"),
-        ),
-    })
+        Some(_) => {
+            let what = format!(
+                "and the command line sets {OPTIONS}: the runtime ends the program at its start"
+            );
+            (found(Severity::Problem, format!("{own} {what}")), "on the command line")
+        }
+    };
+    found.map(|found| found.advise(format!("{wanted} {where_needed}")))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::Finding;
+use super::probe;
 use crate::cli::inspect::{Mpi, Program};
 use crate::cli::launcher::Launcher;
 use crate::report::units;
@@ -50,10 +51,8 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
         line("key", format!("{key}, {state}"));
     }
     for node in diagnosis.nodes.iter().flatten() {
-        line(
-            "node",
-            format!("{}: library in {} of {} processes", node.name, node.preloaded, node.processes),
-        );
+        let probe::Node { name, processes, preloaded } = node;
+        line("node", format!("{name}: library in {preloaded} of {processes} processes"));
     }
     for finding in &diagnosis.findings {
         told(&mut line, finding);
@@ -104,13 +103,8 @@ fn facts(program: &Diagnosed) -> Vec<(&'static str, String)> {
             false => format!(", partly through {}", bindings.libraries.join(", ")),
         };
         facts.push(("  bindings", format!("{}{by}", used.join(", "))));
-        facts.push((
-            "  recorded",
-            format!(
-                "{} of these functions pass through the library; the matrix needs no others",
-                program.seen
-            ),
-        ));
+        let rest = "of these functions pass through the library; the matrix needs no others";
+        facts.push(("  recorded", format!("{} {rest}", program.seen)));
     }
     facts
 }
