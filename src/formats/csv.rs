@@ -3,23 +3,19 @@
 //! Spreadsheets, pandas and R read it. The reader also takes columns in any order, files without
 //! `messages`, semicolons or tabs as separators, `#` comments, and `# tasks: N`, the number of
 //! tasks. This comment is not written, because other tools expect the header in the first line.
-//! Tasks without traffic after the last with traffic are therefore lost in this format; JSON and
-//! MatrixMarket keep them.
+//! Therefore a file does not name the tasks without traffic that come after the last task with traffic. JSON
+//! and MatrixMarket keep these tasks.
 
 use super::source::{Source, counted_once, matrix_of, short};
-use super::{Export, Format, Reader, write_error};
+use super::{Export, Format, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Traffic};
 use std::io::Write;
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "csv",
-    about: "src,dst,bytes,messages for spreadsheets, pandas, R",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format = Format::new("csv", "src,dst,bytes,messages for spreadsheets, pandas, R")
+    .read_by(detects, read)
+    .written_by(write);
 
 const EXPECTED: &str = "a header src,dst,bytes,messages and lines such as 0,1,4096,2";
 

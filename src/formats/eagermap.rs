@@ -4,23 +4,20 @@
 //! (`Source::undirected`).
 
 use super::source::Source;
-use super::{Export, Format, Reader, write_error};
+use super::{Export, Format, write_lines};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph};
 use std::io::Write;
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "eagermap",
-    about: "symmetric CSV with the first task on the last line, for EagerMap",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format =
+    Format::new("eagermap", "symmetric CSV with the first task on the last line, for EagerMap")
+        .read_by(detects, read)
+        .written_by(write);
 
 const EXPECTED: &str = "N lines of N comma separated numbers, the first task on the last line";
 
-/// The fields of a line. Some writers put a comma after the last.
+/// The fields of a line. Some writers put a comma after the last field.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     line.trim().trim_end_matches(',').split(',')
 }
@@ -36,7 +33,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let arcs = cells
         .into_iter()
         .map(|(line, j, value)| (tasks as u32 - 1 - line, j, value))
-        // The diagonal means nothing here.
+        // The diagonal is not traffic between two tasks.
         .filter(|&(i, j, _)| i != j)
         .collect();
     source.undirected(tasks, arcs, EXPECTED)
@@ -44,13 +41,12 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let graph = Graph::from_traffic(&export.matrix);
-    for i in (0..graph.vertices()).rev() {
+    let row = |i| {
         let mut values = vec![0u64; graph.vertices()];
         for (j, weight) in graph.arcs(i) {
             values[j as usize] = weight;
         }
-        let line: Vec<String> = values.iter().map(u64::to_string).collect();
-        writeln!(out, "{}", line.join(",")).map_err(write_error)?;
-    }
-    Ok(())
+        values.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+    };
+    write_lines(out, (0..graph.vertices()).rev().map(row))
 }

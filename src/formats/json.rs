@@ -5,24 +5,23 @@
 //!  "traffic": {"p2p": [[0, 1, 4096, 2]], "collective": [], "onesided": []}}
 //! ```
 //!
-//! Each entry is `[sender, receiver, bytes, messages]`. Kinds may be left out.
+//! Each entry is `[sender, receiver, bytes, messages]`. A file may leave out kinds of traffic.
 
 use super::source::{MAX_TASKS, Source};
-use super::{Export, Format, Reader, write_error};
+use super::{Export, Format, matrix_by_kind, write_error};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
+use crate::matrix::{CommMatrix, Kind, Traffic};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "json",
-    about: "every kind of traffic as [sender, receiver, bytes, messages], for scripts",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format = Format::new(
+    "json",
+    "every kind of traffic as [sender, receiver, bytes, messages], for scripts",
+)
+.read_by(detects, read)
+.written_by(write);
 
 const EXPECTED: &str = r#"{"schema": 1, "tasks": 2, "traffic": {"p2p": [[0, 1, 4096, 2]]}}"#;
 
@@ -62,25 +61,20 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         let what = format!("{} tasks are more than {MAX_TASKS}", file.tasks);
         return Err(source.error(what, EXPECTED));
     }
-    let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(file.tasks));
-    for (name, list) in &file.traffic {
+    let mut entries: [Vec<_>; 3] = Default::default();
+    for (name, list) in file.traffic {
         let Some(kind) = Kind::ALL.into_iter().find(|k| k.name() == name) else {
             return Err(source.error(format!("unknown kind of traffic '{name}'"), EXPECTED));
         };
-        let outside = |e: &&(u32, u32, u64, u64)| e.0.max(e.1) as usize >= file.tasks;
-        if let Some((i, j, ..)) = list.iter().find(outside) {
-            let what = format!("the pair {i}, {j} is not within {} tasks", file.tasks);
-            return Err(source.error(what, EXPECTED));
+        for (i, j, bytes, messages) in list {
+            if i.max(j) as usize >= file.tasks {
+                let what = format!("the pair {i}, {j} is not within {} tasks", file.tasks);
+                return Err(source.error(what, EXPECTED));
+            }
+            entries[kind as usize].push((i, j, Traffic { bytes, messages }));
         }
-        let entries: Vec<_> = list
-            .iter()
-            .map(|&(i, j, bytes, messages)| (i, j, Traffic { bytes, messages }))
-            .collect();
-        layers[kind as usize] = SparseMatrix::from_entries(file.tasks, &entries);
     }
-    CommMatrix::from_layers(layers).ok_or_else(|| {
-        source.error("the kinds of traffic have different numbers of tasks", EXPECTED)
-    })
+    Ok(matrix_by_kind(file.tasks, entries))
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {

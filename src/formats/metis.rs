@@ -1,32 +1,29 @@
-//! METIS graph files (`.graph`): KaHIP, KaMinPar, VieM, mt-kahypar, METIS itself.
+//! METIS graph files (`.graph`), which METIS, KaHIP, KaMinPar, VieM and mt-kahypar read.
 //!
 //! The graph is undirected. The header is `vertices edges [format [constraints]]`. After it, line i
-//! lists the neighbours of vertex i; vertices count from 1, and each edge stands at both its ends.
+//! lists the neighbours of vertex i. Vertices count from 1. Each edge is listed at both its ends.
 //! The weight of an edge is the traffic of the pair in both directions. A reader splits it into
 //! halves (`Source::undirected`). Vertex weights and sizes are skipped. Files are written with
 //! edge weights; a pair that exchanged only empty messages has no edge.
 
 use super::source::{MAX_TASKS, Source, Weighted};
-use super::{Export, Format, Reader, write_error};
+use super::{Export, Format, write_lines};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph};
 use std::io::Write;
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "metis",
-    about: "undirected METIS graph for KaHIP, VieM, KaMinPar, METIS",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format =
+    Format::new("metis", "undirected METIS graph for KaHIP, VieM, KaMinPar, METIS")
+        .read_by(detects, read)
+        .written_by(write);
 
 const HEADER: &str = "'vertices edges [format [constraints]]', such as '4 5 1'";
 const ROW: &str = "pairs 'neighbour weight' (or neighbours alone), neighbours from 1";
 
-/// What a header says, if the text is one: the number of vertices, the number of edges, whether
-/// edges have weights, and how many numbers in front of each row are skipped (the size and the
-/// weights of the vertex).
+/// The content of a header: the number of vertices, the number of edges, whether edges have weights, and
+/// how many numbers at the beginning of each row are skipped (the size and the weights of the vertex).
+/// `None` if the text is not a header.
 fn header(text: &str) -> Option<(u64, u64, bool, usize)> {
     let mut fields = text.split_whitespace();
     let vertices = fields.next()?.parse().ok()?;
@@ -107,13 +104,10 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let graph = Graph::from_traffic(&export.matrix);
-    let mut text = || {
-        writeln!(out, "{} {} 1", graph.vertices(), graph.edges())?;
-        for v in 0..graph.vertices() {
-            let row: Vec<String> = graph.arcs(v).map(|(u, w)| format!("{} {w}", u + 1)).collect();
-            writeln!(out, "{}", row.join(" "))?;
-        }
-        Ok(())
+    let head = format!("{} {} 1", graph.vertices(), graph.edges());
+    let row = |vertex| {
+        let arcs = graph.arcs(vertex).map(|(u, w)| format!("{} {w}", u + 1));
+        arcs.collect::<Vec<_>>().join(" ")
     };
-    text().map_err(write_error)
+    write_lines(out, std::iter::once(head).chain((0..graph.vertices()).map(row)))
 }

@@ -1,9 +1,9 @@
 //! Files of other tools: communication matrices are read and written, rank orders are written.
 //!
 //! Every format has a file here and a line in [`FORMATS`]; [`csv`] is the template. A file is
-//! recognised by its content, never by its name. Readers work in time linear in the file (times a
-//! sort). They never panic. They allocate no more than the content warrants, whatever a header
-//! claims. Their errors name the file and the line of the first mistake.
+//! recognised by its content, never by its name. A reader takes as long as sorting the entries of the file
+//! takes. It never panics. The memory that it allocates depends on the content of the file, not on the
+//! numbers that a header claims. Its errors name the file and the line of the first mistake.
 //!
 //! A format without message counts is read as one message for each pair with bytes.
 
@@ -23,7 +23,7 @@ pub mod treematch;
 pub use source::{MAX_TASKS, Source};
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::matrix::{CommMatrix, Kind, SparseMatrix};
+use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use crate::store::Record;
 use std::io::Write;
 
@@ -70,17 +70,36 @@ struct Reader {
 type Writer = fn(&Export<'_>, &mut dyn Write) -> Result<()>;
 
 impl Format {
-    /// A format that says where ranks go. Such formats are only written.
-    const fn rank_order(name: &'static str, about: &'static str, writer: Writer) -> Self {
-        Format { name, about, reader: None, writer: Some(writer), places_ranks: true }
+    /// A format that is neither read nor written yet.
+    const fn new(name: &'static str, about: &'static str) -> Self {
+        Format { name, about, reader: None, writer: None, places_ranks: false }
     }
 
-    /// True if [`Format::read`] works.
+    /// The format with functions that recognise and read it.
+    const fn read_by(
+        self,
+        detects: fn(&Source<'_>) -> bool,
+        read: fn(&Source<'_>) -> Result<CommMatrix>,
+    ) -> Self {
+        Format { reader: Some(Reader { detects, read }), ..self }
+    }
+
+    /// The format with a function that writes it.
+    const fn written_by(self, write: Writer) -> Self {
+        Format { writer: Some(write), ..self }
+    }
+
+    /// The format with a function that writes it, for files that say where ranks go.
+    const fn placing_ranks(self, write: Writer) -> Self {
+        Format { writer: Some(write), places_ranks: true, ..self }
+    }
+
+    /// True if files of this format can be read.
     pub fn reads(&self) -> bool {
         self.reader.is_some()
     }
 
-    /// True if [`Format::write`] works.
+    /// True if files of this format can be written.
     pub fn writes(&self) -> bool {
         self.writer.is_some()
     }
@@ -90,7 +109,7 @@ impl Format {
         self.reader.as_ref().is_some_and(|reader| (reader.detects)(source))
     }
 
-    /// The matrix in a file.
+    /// The matrix in a file. Errors: the format is only written, or the file has a mistake.
     pub fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
         let Some(reader) = &self.reader else {
             let message = format!("{} files are written, not read", self.name);
@@ -99,7 +118,8 @@ impl Format {
         (reader.read)(source)
     }
 
-    /// Writes an export.
+    /// Writes an export. Errors: the format is only read, the record lacks what the format needs, or the
+    /// output cannot be written.
     pub fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         let Some(write) = self.writer else {
             let message = format!("{} files are read, not written", self.name);
@@ -132,7 +152,7 @@ pub static FORMATS: &[Format] = &[
     scotch::TARGET,
 ];
 
-/// The format with this name.
+/// The format with this name. Errors: there is none.
 pub fn by_name(name: &str) -> Result<&'static Format> {
     FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
@@ -141,7 +161,7 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
     })
 }
 
-/// The format that a content has.
+/// The format of a content. Errors: the content has none of the formats that can be read.
 pub fn detect(source: &Source<'_>) -> Result<&'static Format> {
     FORMATS.iter().find(|f| f.detects(source)).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name).collect();
@@ -157,10 +177,20 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<CommMatrix> {
     detect(&source)?.read(&source)
 }
 
+/// Writes texts, each as a line.
+fn write_lines(out: &mut dyn Write, lines: impl IntoIterator<Item = String>) -> Result<()> {
+    lines.into_iter().try_for_each(|line| writeln!(out, "{line}")).map_err(write_error)
+}
+
+/// A matrix of the entries of each kind, in the order of [`Kind::ALL`].
+pub(crate) fn matrix_by_kind(tasks: usize, entries: [Vec<(u32, u32, Traffic)>; 3]) -> CommMatrix {
+    let layers = entries.map(|list| SparseMatrix::from_entries(tasks, &list));
+    CommMatrix::from_layers(layers).unwrap_or_else(|| CommMatrix::empty(tasks))
+}
+
 /// The error of a failed write.
 pub(crate) fn write_error(error: std::io::Error) -> Error {
-    let message = format!("cannot write: {error}");
-    Error::new(ErrorKind::Io, message)
+    Error::new(ErrorKind::Io, format!("cannot write: {error}"))
 }
 
 #[cfg(test)]

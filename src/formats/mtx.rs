@@ -1,24 +1,22 @@
 //! MatrixMarket (NIST): the interchange format of sparse linear algebra, for scipy, Julia, Matlab
 //! and R.
 //!
-//! Rows are senders, columns are receivers, and values are bytes. Read: `coordinate` and `array`, `integer`,
-//! `real`, `double` and `pattern`, `general` and `symmetric` (both directions get the value).
-//! Written: `coordinate integer general`.
+//! Rows are senders, columns are receivers, and values are bytes. The reader takes the layouts `coordinate`
+//! and `array`, the types `integer`, `unsigned-integer`, `real`, `double` and `pattern`, and the symmetries
+//! `general` and `symmetric` (both directions get the value). The writer writes `coordinate integer
+//! general`.
 
 use super::source::{Line, MAX_TASKS, Source, counted_once, short};
-use super::{Export, Format, Reader, write_error};
+use super::{Export, Format, write_error};
 use crate::base::error::Result;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::io::Write;
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "mtx",
-    about: "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format =
+    Format::new("mtx", "MatrixMarket coordinate matrix of bytes for scipy, Julia, Matlab, R")
+        .read_by(detects, read)
+        .written_by(write);
 
 const MARK: &str = "%%matrixmarket";
 const HEADER: &str = "'%%MatrixMarket matrix coordinate integer general'";
@@ -28,7 +26,7 @@ const ENTRY: &str = "'row column value' with row and column from 1 to the size";
 /// Row, column, traffic.
 type Entry = (u32, u32, Traffic);
 
-/// What the first line says.
+/// The content of the first line.
 struct Header {
     /// The file lists all values column by column, rather than entries with their indices.
     dense: bool,
@@ -67,8 +65,8 @@ impl Header {
     }
 }
 
-/// The values of an array, which stand column by column; in a symmetric one each column begins at
-/// the diagonal.
+/// The entries of an array, whose values are listed column by column. In a symmetric array each column
+/// begins at the diagonal.
 fn dense<'a>(
     source: &Source<'_>,
     lines: impl Iterator<Item = Line<'a>>,
@@ -91,13 +89,13 @@ fn dense<'a>(
             }
         }
     }
-    match j < tasks {
-        true => Err(source.error("the file ends before the last value", SIZE)),
-        false => Ok(entries),
+    if j < tasks {
+        return Err(source.error("the file ends before the last value", SIZE));
     }
+    Ok(entries)
 }
 
-/// The entries of a coordinate matrix; those of a pattern have no value and count as one byte.
+/// The entries of a coordinate matrix. The entries of a pattern have no value and count as one byte.
 fn sparse<'a>(
     source: &Source<'_>,
     lines: impl Iterator<Item = Line<'a>>,
@@ -124,13 +122,11 @@ fn sparse<'a>(
         entries.push((index(i)?, index(j)?, counted_once(bytes)));
     }
     let seen = entries.len() as u64;
-    match seen == count {
-        true => Ok(entries),
-        false => {
-            Err(source
-                .error(format!("the file has {seen} entries, but its size says {count}"), SIZE))
-        }
+    if seen != count {
+        let what = format!("the file has {seen} entries, but its size says {count}");
+        return Err(source.error(what, SIZE));
     }
+    Ok(entries)
 }
 
 fn detects(source: &Source<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! NumPy archives (`.npz`): `scipy.sparse.load_npz` gives the matrix of bytes as CSR.
+//! NumPy archives (`.npz`), from which `scipy.sparse.load_npz` reads the matrix of bytes as CSR.
 //!
 //! The archive also holds `messages`, the numbers of messages in the order of `data`:
 //! `csr_matrix((z["messages"], z["indices"], z["indptr"]), z["shape"])`. Members are stored
@@ -11,13 +11,9 @@ use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "npz",
-    about: "NumPy archive: scipy.sparse.load_npz gives the matrix of bytes",
-    reader: None,
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const FORMAT: Format =
+    Format::new("npz", "NumPy archive: scipy.sparse.load_npz gives the matrix of bytes")
+        .written_by(write);
 
 /// A `.npy` file: magic, version 1.0, header padded to a multiple of 64, little-endian data.
 fn npy(kind: &str, shape: &str, data: &[u8]) -> Vec<u8> {

@@ -7,21 +7,9 @@ use crate::report::{Grid, node_order};
 use std::io::Write;
 
 /// PNG.
-pub const PNG: Format = Format {
-    name: "png",
-    about: "heat map as PNG picture",
-    reader: None,
-    writer: Some(png),
-    places_ranks: false,
-};
+pub const PNG: Format = Format::new("png", "heat map as PNG picture").written_by(png);
 /// SVG.
-pub const SVG: Format = Format {
-    name: "svg",
-    about: "heat map as SVG drawing",
-    reader: None,
-    writer: Some(svg),
-    places_ranks: false,
-};
+pub const SVG: Format = Format::new("svg", "heat map as SVG drawing").written_by(svg);
 
 /// Most cells of a PNG in each direction; a cell is at least one pixel wide.
 const CELLS: usize = 1024;
@@ -34,7 +22,7 @@ fn with_figure<T>(
     let tasks = export.matrix.tasks();
     let identity: Vec<u32> = (0..tasks as u32).collect();
     let grid = Grid::new(&export.matrix, &identity, cells);
-    // The axes are tasks, so nodes are marked only if the tasks of each are consecutive.
+    // The axes are tasks, so nodes are marked only if the tasks of each node are consecutive.
     let launch = &export.record.launch;
     let order = node_order::by_node(launch, tasks);
     let together = !launch.is_reordered() && order.position_of_process == identity;

@@ -9,24 +9,20 @@
 //! C  0  2  4 bytes    1 msgs sent         collective calls, by their arguments
 //! ```
 //!
-//! E becomes point-to-point traffic. S and R become one-sided traffic in the direction in which the
-//! data went. I and C are two views of the same collective calls: the lines C are used only in a
-//! file without lines I. Lines D, O2A, A2O and A2A (communicators and their sums) say nothing about
-//! pairs and are skipped.
+//! Lines E become point-to-point traffic. Lines S and R become one-sided traffic in the direction in which
+//! the data went. Lines I and C are two views of the same collective calls: lines C are used only in a file
+//! without lines I. Lines D, O2A, A2O and A2A (communicators and their sums) say nothing about pairs and are
+//! skipped.
 
 use super::source::{Line, Source, short};
-use super::{Format, Reader};
+use super::{Format, matrix_by_kind};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
+use crate::matrix::{CommMatrix, Traffic};
 
 /// The format.
-pub const FORMAT: Format = Format {
-    name: "prof",
-    about: "profiles of Open MPI's monitoring (cat mon.*.prof)",
-    reader: Some(Reader { detects, read }),
-    writer: None,
-    places_ranks: false,
-};
+pub const FORMAT: Format =
+    Format::new("prof", "profiles of Open MPI's monitoring (cat mon.*.prof)")
+        .read_by(detects, read);
 
 const EXPECTED: &str = "a line such as 'E 0 1 300 bytes 3 msgs sent', separated by tabs";
 
@@ -51,31 +47,18 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let onesided = [wrote, read.into_iter().map(|(i, j, t)| (j, i, t)).collect()].concat();
     let all = [&external, &collective, &onesided];
     let highest = all.iter().flat_map(|l| l.iter()).map(|e| e.0.max(e.1) as usize + 1).max();
-    let tasks = highest.unwrap_or(0);
-    let mut layers: [SparseMatrix; 3] = std::array::from_fn(|_| SparseMatrix::empty(tasks));
-    layers[Kind::PointToPoint as usize] = SparseMatrix::from_entries(tasks, &external);
-    layers[Kind::Collective as usize] = SparseMatrix::from_entries(tasks, &collective);
-    layers[Kind::OneSided as usize] = SparseMatrix::from_entries(tasks, &onesided);
-    CommMatrix::from_layers(layers).ok_or_else(|| {
-        source.error("the kinds of traffic have different numbers of tasks", EXPECTED)
-    })
+    Ok(matrix_by_kind(highest.unwrap_or(0), [external, collective, onesided]))
 }
 
-/// Letter (index into E I S R C), sender, receiver, traffic; `None` for lines about other things.
+/// The letter of a line (its position in E I S R C), the sender, the receiver and the traffic; `None` if the
+/// line is not about a pair of tasks.
 fn pair(line: &Line<'_>) -> Result<Option<(usize, u32, u32, Traffic)>> {
     let mut fields = line.text.split_ascii_whitespace();
-    let letter = match fields.next() {
-        Some("D" | "O2A" | "A2O" | "A2A") => return Ok(None),
-        Some(word) => match ["E", "I", "S", "R", "C"].iter().position(|l| *l == word) {
-            Some(letter) => letter,
-            None => {
-                return Err(line.error(
-                    format!("'{}' is not a line of a profile", short(line.text)),
-                    EXPECTED,
-                ));
-            }
-        },
-        None => return Ok(None),
+    let is_skipped = |word: &&str| ["D", "O2A", "A2O", "A2A"].contains(word);
+    let Some(word) = fields.next().filter(|word| !is_skipped(word)) else { return Ok(None) };
+    let Some(letter) = ["E", "I", "S", "R", "C"].iter().position(|letter| *letter == word) else {
+        let what = format!("'{}' is not a line of a profile", short(line.text));
+        return Err(line.error(what, EXPECTED));
     };
     let mut next = |what: &str| {
         fields.next().ok_or_else(|| line.error(format!("{what} is missing"), EXPECTED))

@@ -1,36 +1,31 @@
-//! Scotch: source graphs (`.grf`), which are read and written; mappings (`.map`) and target
-//! architectures (`.tgt`), which are written.
+//! Files of Scotch. Source graphs (`.grf`) are read and written; mappings (`.map`) and target architectures
+//! (`.tgt`) are written.
 //!
 //! A graph is undirected. The weight of an edge is the traffic of the pair in both directions. A
 //! reader splits it into halves (`Source::undirected`). Vertex weights are skipped. Weights are
-//! not scaled, so builds of Scotch with 32-bit numbers refuse the largest.
+//! not scaled, so builds of Scotch with 32-bit numbers refuse weights that are too large for them.
 
 use super::source::{Line, MAX_TASKS, Source, short};
-use super::{Export, Format, Reader, rank_orders, write_error};
-use crate::base::error::{Error, ErrorKind, Result};
+use super::{Export, Format, rank_orders, write_lines};
+use crate::base::error::Result;
 use crate::matrix::{CommMatrix, Graph};
 use std::collections::HashMap;
 use std::io::Write;
 
 /// Source graphs.
-pub const GRAPH: Format = Format {
-    name: "scotch",
-    about: "undirected Scotch source graph (.grf)",
-    reader: Some(Reader { detects, read }),
-    writer: Some(write),
-    places_ranks: false,
-};
+pub const GRAPH: Format = Format::new("scotch", "undirected Scotch source graph (.grf)")
+    .read_by(detects, read)
+    .written_by(write);
 /// Mappings.
 pub const MAPPING: Format =
-    Format::rank_order("scotch-map", "Scotch mapping (.map): the process of each task", mapping);
+    Format::new("scotch-map", "Scotch mapping (.map): the process of each task")
+        .placing_ranks(mapping);
 /// Target architectures.
-pub const TARGET: Format = Format {
-    name: "scotch-tgt",
-    about: "Scotch target architecture (.tgt) of the recorded launch, if it is regular",
-    reader: None,
-    writer: Some(target),
-    places_ranks: false,
-};
+pub const TARGET: Format = Format::new(
+    "scotch-tgt",
+    "Scotch target architecture (.tgt) of the recorded launch, if it is regular",
+)
+.written_by(target);
 
 const HEADER: &str = "'0', then 'vertices arcs', then 'base flags' such as '0 010'";
 const VERTEX: &str = "[label] [weight] degree, then ([weight] neighbour) for each arc";
@@ -93,7 +88,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         _ => return Err(line.error(format!("odd flags '{}'", short(flags)), HEADER)),
     };
     let mut label_of: HashMap<u64, u32> = HashMap::new();
-    // Labels may come later than arcs that name them, so ends are looked up after reading.
+    // An arc may name a label that comes later in the file, so the labels are looked up after reading.
     let mut ends = Vec::new();
     for vertex in 0..tasks as u32 {
         if labels {
@@ -130,13 +125,8 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
             false => end.checked_sub(base).filter(|&j| j < tasks as u64).map(|j| j as u32),
         };
         let Some(j) = j.filter(|&j| j != i) else {
-            return Err(line.error(
-                format!(
-                    "an arc ends at {end}, which is not another vertex of the \
-                                           graph"
-                ),
-                VERTEX,
-            ));
+            let what = format!("an arc ends at {end}, which is not another vertex of the graph");
+            return Err(line.error(what, VERTEX));
         };
         entries.push((i, j, weight));
     }
@@ -145,39 +135,31 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let graph = Graph::from_traffic(&export.matrix);
-    let mut text = || {
-        writeln!(out, "0\n{} {}\n0 010", graph.vertices(), 2 * graph.edges())?;
-        for v in 0..graph.vertices() {
-            let arcs: String = graph.arcs(v).map(|(u, w)| format!(" {w} {u}")).collect();
-            writeln!(out, "{}{arcs}", graph.degree(v))?;
-        }
-        Ok(())
+    let head = format!("0\n{} {}\n0 010", graph.vertices(), 2 * graph.edges());
+    let row = |vertex| {
+        let arcs: String = graph.arcs(vertex).map(|(u, w)| format!(" {w} {u}")).collect();
+        format!("{}{arcs}", graph.degree(vertex))
     };
-    text().map_err(write_error)
+    write_lines(out, std::iter::once(head).chain((0..graph.vertices()).map(row)))
 }
 
 fn mapping(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut text = || {
-        writeln!(out, "{}", export.process_of_task.len())?;
-        for (task, process) in export.process_of_task.iter().enumerate() {
-            writeln!(out, "{task}\t{process}")?;
-        }
-        Ok(())
-    };
-    text().map_err(write_error)
+    let processes = &export.process_of_task;
+    let rows = processes.iter().enumerate().map(|(task, process)| format!("{task}\t{process}"));
+    write_lines(out, std::iter::once(processes.len().to_string()).chain(rows))
 }
 
 fn target(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let tree = rank_orders::tree(export.record)?;
     let arity = tree.arity().ok_or_else(|| {
-        Error::new(ErrorKind::Infeasible, "the processes of the launch do not form a regular tree")
-            .at(&export.record.key)
+        let what = "the processes of the launch do not form a regular tree";
+        rank_orders::infeasible(export.record, what)
             .advise("a launch with as many processes on every node, or writing 'deco 0' by hand")
     })?;
-    // Levels at which nothing branches carry no distance.
+    // A level without branches does not add to any distance.
     let levels: Vec<String> = (0..arity.len())
         .filter(|&l| arity[l] > 1)
         .map(|l| format!("{} {}", arity[l], tree.cost(l)))
         .collect();
-    writeln!(out, "tleaf {} {}", levels.len(), levels.join(" ")).map_err(write_error)
+    write_lines(out, [format!("tleaf {} {}", levels.len(), levels.join(" "))])
 }

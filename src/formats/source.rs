@@ -58,8 +58,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The cells above 0 of a file that has as many numbers in every line as there are lines, with
-    /// the number of lines: line and column from 0, value.
+    /// The number of lines of a square table, and its cells above 0: line and column from 0, value. The
+    /// table has as many numbers in every line as there are lines.
     pub(super) fn square<'f, I: Iterator<Item = &'f str>>(
         &self,
         fields: fn(&'a str) -> I,
@@ -89,22 +89,17 @@ impl<'a> Source<'a> {
             rows += 1;
         }
         if rows != tasks {
-            return Err(self.error(
-                format!(
-                    "the file has {rows} lines, but {tasks} numbers on each \
-                                           line"
-                ),
-                expected,
-            ));
+            let what = format!("the file has {rows} lines, but {tasks} numbers on each line");
+            return Err(self.error(what, expected));
         }
         Ok((tasks, cells))
     }
 
-    /// The matrix of an undirected graph, in whose file every edge stands at both its ends: `arcs`
-    /// are vertex, neighbour and weight. The weight is split into halves; the odd byte goes from
-    /// the lower task to the higher.
+    /// The matrix of an undirected graph whose file lists every edge at both its ends. `arcs` are vertex,
+    /// neighbour and weight. The weight is split into halves; the odd byte goes from the lower task to the
+    /// higher task.
     ///
-    /// Errors: an edge does not stand exactly once at each of its ends, with one weight.
+    /// Errors: an edge is not listed exactly once at each of its ends with the same weight.
     pub(super) fn undirected(
         &self,
         tasks: usize,
@@ -160,15 +155,14 @@ impl Line<'_> {
     /// The task in a field of this line; it must be below [`MAX_TASKS`].
     pub fn task(&self, field: &str, what: &str, expected: &str) -> Result<u32> {
         let task: u64 = self.number(field, what, expected)?;
-        match u32::try_from(task) {
-            Ok(t) if (t as usize) < MAX_TASKS => Ok(t),
-            _ => {
-                Err(self.error(format!("{what} is {task}, more than {MAX_TASKS} tasks"), expected))
-            }
+        if task >= MAX_TASKS as u64 {
+            let what = format!("{what} is {task}, more than {MAX_TASKS} tasks");
+            return Err(self.error(what, expected));
         }
+        Ok(task as u32)
     }
 
-    /// The weight in a field of this line. Real numbers are rounded, negative ones refused.
+    /// The weight in a field of this line. Real numbers are rounded, and negative numbers are errors.
     pub fn weight(&self, field: &str, expected: &str) -> Result<u64> {
         let field = field.trim();
         if let Ok(whole) = field.parse::<u64>() {
@@ -192,7 +186,7 @@ pub(super) fn short(text: &str) -> String {
     shown
 }
 
-/// Traffic of a format without message counts: one message where there are bytes.
+/// Traffic of a format without message counts: one message if there are bytes.
 pub(super) fn counted_once(bytes: u64) -> Traffic {
     Traffic { bytes, messages: u64::from(bytes > 0) }
 }

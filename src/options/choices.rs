@@ -1,4 +1,4 @@
-//! The values that options take where these are more than a number or a text.
+//! The types of the values of options that are neither a number nor a text.
 
 use super::parse;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// What a launch does with the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Record when nothing is stored under the key, else reorder.
+    /// Record if nothing is stored under the key, else reorder.
     #[default]
     Auto,
     /// Record, in the launcher's order.
@@ -41,9 +41,9 @@ impl Mode {
 /// How collective calls become traffic between pairs of tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collectives {
-    /// What the call means: data goes from each source straight to each destination.
+    /// By the definition of the call: data goes from each source straight to each destination.
     Logical,
-    /// What the usual algorithms (trees, rings, recursive doubling, …) send.
+    /// By the usual algorithms (trees, rings, recursive doubling, …) and the messages that they send.
     #[default]
     Model,
 }
@@ -63,7 +63,8 @@ impl Collectives {
     }
 }
 
-/// The largest list of slots that is read: some millions of processes.
+/// The size of the largest file with a list of slots that is read. It has room for some millions of
+/// processes.
 const LONGEST_LIST: u64 = 64 << 20;
 
 /// The slot of each process, as the user gave it.
@@ -76,7 +77,7 @@ pub enum Slots {
 }
 
 impl Slots {
-    /// The list itself; reads the file if it is one. `#` starts a comment there.
+    /// The list itself, which is read from the file if a file was given. `#` starts a comment in the file.
     pub fn read(&self) -> Result<Vec<u32>> {
         match self {
             Slots::List(list) => Ok(list.clone()),
@@ -102,7 +103,7 @@ pub enum Spill {
     Auto,
     /// In this directory of the node.
     Directory(PathBuf),
-    /// Nowhere: they go with the process.
+    /// In no file: they are lost when the process ends.
     Off,
 }
 
@@ -117,7 +118,7 @@ impl Spill {
         }
     }
 
-    /// The directory that was asked for.
+    /// The directory that the user gave; `None` if the user gave none.
     pub fn directory(&self) -> Option<&std::path::Path> {
         match self {
             Spill::Directory(directory) => Some(directory),
@@ -129,7 +130,7 @@ impl Spill {
 /// Whether the time in MPI calls is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Times {
-    /// Every call of functions that are called seldom; the others are looked at now and then.
+    /// Every call of functions that are called seldom; the time in other calls is estimated from samples.
     #[default]
     Sampled,
     /// Every call.

@@ -25,14 +25,14 @@ impl Settings {
         (settings, errors)
     }
 
-    /// Settings of this process's environment.
+    /// The settings in the environment of this process, as [`Settings::from_env`] reads them.
     pub fn from_process_env() -> (Settings, Vec<Error>) {
         Settings::from_env(|name| {
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         })
     }
 
-    /// Sets one option by its name. On an error nothing changes.
+    /// Sets one option by its name. On an error, the settings stay as they are.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         match find(name) {
             Some(option) => (option.apply)(self, value.trim()),

@@ -1,6 +1,7 @@
-//! The families of MPI libraries, by what their handles are.
+//! The families of MPI libraries, by how they represent their handles.
 
-/// What the command and the preloaded library have to know of an MPI library before they use it.
+/// A family of MPI libraries. The command and the preloaded library have to know it before they use an
+/// MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Open MPI and its relatives: handles are pointers.

@@ -1,14 +1,15 @@
-//! Which functions the MPI library of a launch has: what `rankweave run` tells the preloaded library.
+//! The variable in which `rankweave run` tells the preloaded library which functions the MPI library of the
+//! launch has.
 //!
-//! A program that loads its MPI library by itself (Python, Julia) looks for functions before the
-//! preloaded library can know that MPI. `run` can know it, and says so in one variable: a hash of
-//! the names the preloaded library has, so that the two belong together, and one bit per name in the
-//! order of that library's symbol table. Unlike a copy of the library that lacks the others, this
-//! needs no file that every node can see.
+//! A program that loads its MPI library by itself (Python, Julia) looks for functions before the preloaded
+//! library can know the MPI library. `run` can know it. The variable holds a hash and one bit for each C
+//! function of MPI that the preloaded library wraps, in the order of the symbol table of the preloaded
+//! library. The hash is that of the names of these functions. It tells whether the variable was made for
+//! this preloaded library.
 
 use crate::base::hash::fnv1a;
 
-/// The variable.
+/// The name of the variable.
 pub const FUNCTIONS: &str = "RANKWEAVE_FUNCTIONS";
 
 /// For each C function that the preloaded library wraps, whether the MPI library has it.
@@ -17,7 +18,7 @@ pub struct Functions {
     bits: Vec<bool>,
 }
 
-/// True for a C function of MPI: Fortran names are in one case.
+/// True for the name of a C function of MPI. Fortran names in capital letters are no C functions.
 pub fn is_c_function(name: &[u8]) -> bool {
     name.strip_prefix(b"MPI_").is_some_and(|rest| rest.iter().any(u8::is_ascii_lowercase))
 }
@@ -28,8 +29,9 @@ fn hash(names: &[&[u8]]) -> u64 {
 }
 
 impl Functions {
-    /// The value of the variable: `names` are all symbols that the preloaded library offers, in its
-    /// order, `has` says which of them the MPI library has. Other names than MPI's are passed over.
+    /// The value of the variable. `names` are all symbols that the preloaded library offers, in the order
+    /// of its symbol table. `has` says which functions the MPI library has. Names that are not C functions
+    /// of MPI are skipped.
     pub fn encode<'a>(
         names: impl Iterator<Item = &'a [u8]>,
         mut has: impl FnMut(&[u8]) -> bool,
@@ -43,7 +45,7 @@ impl Functions {
         format!("{:016x}.{digits}", hash(&names))
     }
 
-    /// Reads the variable; `None` if it is not for a library with these names.
+    /// Reads the value of the variable; `None` if it was made for a library with other names.
     pub fn decode<'a>(text: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<Functions> {
         let names: Vec<&[u8]> = names.filter(|name| is_c_function(name)).collect();
         let (wanted, digits) = text.split_once('.')?;
@@ -56,7 +58,7 @@ impl Functions {
         Some(Functions { bits: (0..names.len()).map(bit).collect() })
     }
 
-    /// Whether the MPI library has the function of this number among the C functions.
+    /// Whether the MPI library has the C function with this number, counted from 0.
     pub fn has(&self, number: usize) -> bool {
         self.bits.get(number).copied().unwrap_or(false)
     }

@@ -1,10 +1,10 @@
 //! The options of a launch: one table that the command line, the environment, the man page and the
 //! preloaded library all read.
 //!
-//! [`TABLE`] names every option with its variable, default, help and parser; [`Settings`] is what
-//! comes out. A row added there appears everywhere. The preloaded library calls
-//! [`Settings::from_env`], which never fails: a value that cannot be read is reported and its
-//! default is used, because a profiling library must not be the reason why a job ends.
+//! [`TABLE`] lists every option with its variable, default, help and parser. The parsers set the fields of
+//! [`Settings`]. The preloaded library calls [`Settings::from_env`], which never fails: a value that cannot
+//! be read is reported and the default is used, because a profiling library must not be the reason why a
+//! job ends.
 
 mod choices;
 mod environment;

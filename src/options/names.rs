@@ -1,8 +1,8 @@
 //! Lists of programs, as patterns of their names.
 
-/// Patterns such as `lmp*,/opt/site/bin/*,cg.?.16`: `*` stands for any characters, `?` for one. A
-/// pattern with a slash is compared with the full path of the executable, any other with its name,
-/// and with that of the script if it is an interpreter.
+/// Patterns such as `lmp*,/opt/site/bin/*,cg.?.16`: `*` stands for any characters, `?` for one character. A
+/// pattern with a slash is compared with the full path of the executable. Any other pattern is compared with
+/// the name of the executable, and with the name of the script if the executable is an interpreter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     patterns: Vec<String>,
@@ -16,8 +16,8 @@ impl Names {
         Names { patterns: patterns.map(str::to_string).collect() }
     }
 
-    /// The pattern that a program matches: `path` of its executable, `name` of the script or the
-    /// program.
+    /// The first pattern that a program matches. `path` is the path of its executable; `name` is the name of
+    /// the script or of the program.
     pub fn matching(&self, path: &str, name: &str) -> Option<&str> {
         let base = path.rsplit('/').next().unwrap_or(path);
         self.patterns.iter().map(String::as_str).find(|pattern| match pattern.contains('/') {
@@ -27,14 +27,13 @@ impl Names {
     }
 }
 
-/// Whether the pattern stands for the whole text. Takes time in proportion to the product of the two
-/// lengths at most.
+/// Whether the whole text matches the pattern. The time grows at most with the product of the two lengths.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where to go on when what follows the last star does not fit: behind the star, one character
-    // further in the text.
+    // The place behind the last star in the pattern, and the end of the characters that this star stands
+    // for. If a character behind the star does not match, the star takes one character more.
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -1,16 +1,16 @@
-//! Parsers of option values. Each error says what was expected; the caller adds where it was read.
+//! Parsers of option values. Each error says what was expected; the caller adds the place of the value.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// Most entries a list may expand to: a range such as `0-4000000000` is a slip, not a request.
+/// The largest number of entries in a list. A range such as `0-4000000000` is taken for a mistake.
 const LONGEST_LIST: usize = 1 << 24;
 
 fn wrong(what: String, advice: &str) -> Error {
     Error::new(ErrorKind::Usage, what).advise(advice)
 }
 
-/// One of `choices`, upper and lower case alike; gives its index.
+/// The index of a text in `choices`. Upper and lower case are the same.
 pub(super) fn choice(text: &str, choices: &[&str]) -> Result<usize> {
     choices.iter().position(|c| c.eq_ignore_ascii_case(text)).ok_or_else(|| {
         wrong(format!("'{text}' is not a known value"), &format!("one of {}", choices.join(", ")))
@@ -52,8 +52,8 @@ pub fn seconds(text: &str) -> Result<Duration> {
     }
 }
 
-/// A list of whole numbers: `0,3,8-11`; separators are commas and blanks, ranges include both ends.
-/// Order and repetitions are kept. At most 2^24 entries.
+/// A list of whole numbers such as `0,3,8-11`. Separators are commas and blanks. Ranges include both ends.
+/// Order and repetitions are kept. A list has at most 2^24 entries.
 pub fn number_list(text: &str) -> Result<Vec<u32>> {
     let advice = "numbers and ranges, such as 0,3,8-11";
     let mut list = Vec::new();

@@ -1,19 +1,18 @@
-//! What the options of a launch mean, once they are parsed.
+//! The values of the options of a launch, after parsing.
 
 use super::choices::{Collectives, Mode, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Everything that can be set for a launch; [`super::TABLE`] says what each
-/// field means.
+/// Everything that can be set for a launch; [`super::TABLE`] has the full description of each field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// What to do.
     pub mode: Mode,
     /// Directory of the store; `None` = [`crate::store::Store::default_dir`].
     pub store: Option<PathBuf>,
-    /// Key of the record; `None` = from the executable and the number of tasks.
+    /// Key of the record; `None` = made from the executable and the number of tasks.
     pub key: Option<String>,
     /// Seed of `shuffle` and of randomized algorithms.
     pub seed: u64,
@@ -23,13 +22,13 @@ pub struct Settings {
     pub slots: Option<Slots>,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
-    /// Predicted gain in percent below which nothing is changed.
+    /// Predicted gain in percent below which the launcher's order is kept.
     pub min_gain: f64,
     /// 0 = silent, 1 = a summary line at the end, 2 = decisions as well.
     pub verbose: u8,
     /// Wall time that computing a mapping may take.
     pub time_limit: Duration,
-    /// How many processes search for a rank order; `None`: as many as the size of the job is worth.
+    /// How many processes search for a rank order; `None`: the number depends on the size of the job.
     pub searchers: Option<usize>,
     /// How collective calls are expanded into pairs.
     pub collectives: Collectives,
@@ -41,7 +40,7 @@ pub struct Settings {
     pub flush: Option<Duration>,
     /// Number of the signal that puts the matrix so far into the store; `None` = no signal does.
     pub flush_signal: Option<i32>,
-    /// Programs that may be reordered although a check or earlier launches speak against it.
+    /// Programs that may be reordered even if a check or earlier launches speak against it.
     pub allow: Names,
     /// Programs that keep the launcher's order.
     pub deny: Names,

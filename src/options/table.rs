@@ -1,23 +1,24 @@
 //! The table of options.
 //!
-//! To add one: a field in [`Settings`], a row here. Command line, `rankweave env`, man page,
-//! completions and documentation follow, and tests fail if one of them does not.
+//! A new option needs a field in [`Settings`] and a row here. The command line, `rankweave env`, the man
+//! page, the completions and the documentation are made from this table, and tests fail if one of them is
+//! not up to date.
 
 use super::choices::{Collectives, Mode, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
 
-/// One option: how it is spelled, what it means, how it is read.
+/// One option: its names, its meaning, and the parser of its value.
 #[derive(Debug)]
 pub struct Opt {
     /// Name on the command line, without the dashes.
     pub name: &'static str,
     /// Name of the environment variable.
     pub env: &'static str,
-    /// What the value stands for, as shown in help texts.
+    /// A word for the value, as help texts show it.
     pub value: &'static str,
-    /// The default, in words where it is not a value.
+    /// The default, in words if it is not a single value.
     pub default: &'static str,
     /// The values it can have, if they are few.
     pub choices: &'static [&'static str],
@@ -25,8 +26,26 @@ pub struct Opt {
     pub help: &'static str,
     /// Help of a few sentences, without the first line.
     pub long: &'static str,
-    /// Parses a value into the settings; leaves them alone on an error.
+    /// Parses a value and sets it in the settings. On an error, the settings stay as they are.
     pub apply: fn(&mut Settings, &str) -> Result<()>,
+}
+
+impl Opt {
+    /// An option without a list of values. The four words are its name, its variable, the word for its
+    /// value, and its default.
+    const fn new(
+        [name, env, value, default]: [&'static str; 4],
+        help: &'static str,
+        long: &'static str,
+        apply: fn(&mut Settings, &str) -> Result<()>,
+    ) -> Opt {
+        Opt { name, env, value, default, choices: &[], help, long, apply }
+    }
+
+    /// The option with a list of the values that it can have.
+    const fn one_of(self, choices: &'static [&'static str]) -> Opt {
+        Opt { choices, ..self }
+    }
 }
 
 /// The option with this name.
@@ -34,7 +53,7 @@ pub fn find(name: &str) -> Option<&'static Opt> {
     TABLE.iter().find(|option| option.name == name)
 }
 
-/// Most characters of a key: with its suffix it has to fit into a file name.
+/// The largest number of bytes in a key. The key has to fit into a file name, together with a suffix.
 const LONGEST_KEY: usize = 200;
 
 /// Sets a field to a value that needs no check.
@@ -60,78 +79,55 @@ fn key(settings: &mut Settings, value: &str) -> Result<()> {
 
 /// Every option of a launch, in the order of the documentation.
 pub static TABLE: &[Opt] = &[
-    Opt {
-        name: "mode",
-        env: "RANKWEAVE_MODE",
-        value: "MODE",
-        default: "auto",
-        choices: &Mode::NAMES,
-        help: "What to do: auto, record, reorder, shuffle or off",
-        long: "All modes except off record the traffic. auto also reorders if a matrix is stored under \
+    Opt::new(
+        ["mode", "RANKWEAVE_MODE", "MODE", "auto"],
+        "What to do: auto, record, reorder, shuffle or off",
+        "All modes except off record the traffic. auto also reorders if a matrix is stored under \
                the key and no reason speaks against it (--deny, a difference that 'rankweave check' \
                found, slower earlier launches, a gain below --min-gain). record \
                keeps the launcher's order. reorder is for launches that must use a stored matrix: \
                without one, a message says so and the launch is only recorded. shuffle gives \
                the program a random permutation of its ranks, as a safety test: see 'rankweave \
                check'. off records nothing and changes nothing.",
-        apply: |s, v| Mode::parse(v).map(|m| s.mode = m),
-    },
-    Opt {
-        name: "store",
-        env: "RANKWEAVE_STORE",
-        value: "DIR",
-        default: "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave",
-        choices: &[],
-        help: "Directory where matrices are kept between launches",
-        long: "Rank 0 reads and writes this directory, so only the node of rank 0 needs access to it. It \
+        |s, v| Mode::parse(v).map(|m| s.mode = m),
+    )
+    .one_of(&Mode::NAMES),
+    Opt::new(
+        ["store", "RANKWEAVE_STORE", "DIR", "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave"],
+        "Directory where matrices are kept between launches",
+        "Rank 0 reads and writes this directory, so only the node of rank 0 needs access to it. It \
                is created if it does not exist. Each key has a file KEY.rkw there, and a folder \
                KEY.runs for further records, such as those of other arguments.",
-        apply: |s, v| set(&mut s.store, Some(v.into())),
-    },
-    Opt {
-        name: "key",
-        env: "RANKWEAVE_KEY",
-        value: "KEY",
-        default: "name and identity of the executable, and the number of ranks",
-        choices: &[],
-        help: "Name under which the matrix of this program is kept",
-        long: "Launches with other arguments have records of their own under the same key ('rankweave \
+        |s, v| set(&mut s.store, Some(v.into())),
+    ),
+    Opt::new(
+        ["key", "RANKWEAVE_KEY", "KEY", "name and identity of the executable, and the number of ranks"],
+        "Name under which the matrix of this program is kept",
+        "Launches with other arguments have records of their own under the same key ('rankweave \
                list --all'). Give a key of your own if the same arguments stand for different input, \
                or if several executables shall share a matrix because they communicate alike. A \
                launch uses a matrix only if it has as many ranks as the recorded launch.",
-        apply: key,
-    },
-    Opt {
-        name: "seed",
-        env: "RANKWEAVE_SEED",
-        value: "N",
-        default: "1",
-        choices: &[],
-        help: "Seed of shuffle and of randomized algorithms",
-        long: "The same seed, matrix and topology give the same permutation in every launch.",
-        apply: |s, v| parse::whole(v).map(|n| s.seed = n),
-    },
-    Opt {
-        name: "topology",
-        env: "RANKWEAVE_TOPOLOGY",
-        value: "T",
-        default: "discovered",
-        choices: &[],
-        help: "Use this topology instead of discovering it",
-        long: "A description that 'rankweave topo --topology' accepts, such as tree:2:16:32@1:10:100, \
+        key,
+    ),
+    Opt::new(
+        ["seed", "RANKWEAVE_SEED", "N", "1"],
+        "Seed of shuffle and of randomized algorithms",
+        "The same seed, matrix and topology give the same permutation in every launch.",
+        |s, v| parse::whole(v).map(|n| s.seed = n),
+    ),
+    Opt::new(
+        ["topology", "RANKWEAVE_TOPOLOGY", "T", "discovered"],
+        "Use this topology instead of discovering it",
+        "A description that 'rankweave topo --topology' accepts, such as tree:2:16:32@1:10:100, \
                torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
                rank k is on slot k, unless --slots gives other slots.",
-        apply: |s, v| set(&mut s.topology, Some(v.into())),
-    },
-    Opt {
-        name: "slots",
-        env: "RANKWEAVE_SLOTS",
-        value: "LIST",
-        default: "0,1,2,…",
-        choices: &[],
-        help: "With --topology: the slot of each process, in launcher rank order",
-        long: "A list such as 0,1,8-11, or the name of a file with one slot a line.",
-        apply: |s, v| {
+        |s, v| set(&mut s.topology, Some(v.into())),
+    ),
+    Opt::new(
+        ["slots", "RANKWEAVE_SLOTS", "LIST", "0,1,2,…"],
+        "With --topology: the slot of each process, in launcher rank order",
+        "A list such as 0,1,8-11, or the name of a file with one slot a line.",
+        |s, v| {
             let looks_like_list = v
                 .chars()
                 .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, ',' | '-'));
@@ -142,185 +138,138 @@ pub static TABLE: &[Opt] = &[
             });
             Ok(())
         },
-    },
-    Opt {
-        name: "fix",
-        env: "RANKWEAVE_FIX",
-        value: "LIST",
-        default: "0",
-        choices: &[],
-        help: "Tasks that keep their process, such as 0,8-11; none: all may move",
-        long: "By default rank 0 stays on its process, because this process has the standard input. \
+    ),
+    Opt::new(
+        ["fix", "RANKWEAVE_FIX", "LIST", "0"],
+        "Tasks that keep their process, such as 0,8-11; none: all may move",
+        "By default rank 0 stays on its process, because this process has the standard input. \
                none allows every task to get another process.",
-        apply: |s, v| {
+        |s, v| {
             s.fix = if v.eq_ignore_ascii_case("none") { vec![] } else { parse::number_list(v)? };
             Ok(())
         },
-    },
-    Opt {
-        name: "min-gain",
-        env: "RANKWEAVE_MIN_GAIN",
-        value: "PCT",
-        default: "3",
-        choices: &[],
-        help: "Predicted gain in percent below which the launcher's order is kept",
-        long: "The gain is the part of the hop-bytes that the new rank order saves. Hop-bytes are the sum \
+    ),
+    Opt::new(
+        ["min-gain", "RANKWEAVE_MIN_GAIN", "PCT", "3"],
+        "Predicted gain in percent below which the launcher's order is kept",
+        "The gain is the part of the hop-bytes that the new rank order saves. Hop-bytes are the sum \
                of bytes times distance over all pairs of ranks.",
-        apply: |s, v| parse::percent(v).map(|p| s.min_gain = p),
-    },
-    Opt {
-        name: "time-limit",
-        env: "RANKWEAVE_TIME_LIMIT",
-        value: "SECONDS",
-        default: "10",
-        choices: &[],
-        help: "Wall time that the search for a rank order may take",
-        long: "At the limit, the search ends and the best rank order found so far is used. If the search \
+        |s, v| parse::percent(v).map(|p| s.min_gain = p),
+    ),
+    Opt::new(
+        ["time-limit", "RANKWEAVE_TIME_LIMIT", "SECONDS", "10"],
+        "Wall time that the search for a rank order may take",
+        "At the limit, the search ends and the best rank order found so far is used. If the search \
                does not end soon after the limit, it is abandoned, and the launch keeps the \
                launcher's order. Values such as 500ms and 2m are accepted, too.",
-        apply: |s, v| parse::seconds(v).map(|t| s.time_limit = t),
-    },
-    Opt {
-        name: "searchers",
-        env: "RANKWEAVE_SEARCHERS",
-        value: "N",
-        default: "auto",
-        choices: &[],
-        help: "How many processes search for a rank order when the job starts",
-        long: "With 1, only rank 0 searches. With N, the search has two steps. First, one process on \
+        |s, v| parse::seconds(v).map(|t| s.time_limit = t),
+    ),
+    Opt::new(
+        ["searchers", "RANKWEAVE_SEARCHERS", "N", "auto"],
+        "How many processes search for a rank order when the job starts",
+        "With 1, only rank 0 searches. With N, the search has two steps. First, one process on \
                each of N nodes assigns the tasks to nodes, each with another seed, and the best of \
                these assignments is taken. Then one process on every node places the tasks of its \
                node. auto means 1 for fewer than 1024 tasks, and 4 otherwise. Several processes \
                search only if the topology is a tree with several nodes; otherwise rank 0 searches.",
-        apply: |s, v| {
+        |s, v| {
             s.searchers = match v.eq_ignore_ascii_case("auto") {
                 true => None,
                 false => Some(parse::whole(v)?.clamp(1, 1 << 16) as usize),
             };
             Ok(())
         },
-    },
-    Opt {
-        name: "collectives",
-        env: "RANKWEAVE_COLLECTIVES",
-        value: "HOW",
-        default: "model",
-        choices: &Collectives::NAMES,
-        help: "How collective calls become traffic between pairs: logical or model",
-        long: "model assigns the bytes of a collective call to the pairs of ranks that exchange them in \
+    ),
+    Opt::new(
+        ["collectives", "RANKWEAVE_COLLECTIVES", "HOW", "model"],
+        "How collective calls become traffic between pairs: logical or model",
+        "model assigns the bytes of a collective call to the pairs of ranks that exchange them in \
                the usual algorithms of MPI libraries (binomial trees, rings, recursive doubling). \
                logical assigns them by the definition of the call: in a broadcast, the root sends \
                to each other task.",
-        apply: |s, v| Collectives::parse(v).map(|c| s.collectives = c),
-    },
-    Opt {
-        name: "times",
-        env: "RANKWEAVE_TIMES",
-        value: "HOW",
-        default: "sampled",
-        choices: &Times::NAMES,
-        help: "Whether the time in MPI calls is measured: sampled, all or off",
-        long: "sampled times every call of a function that the program calls seldom. The time \
+        |s, v| Collectives::parse(v).map(|c| s.collectives = c),
+    )
+    .one_of(&Collectives::NAMES),
+    Opt::new(
+        ["times", "RANKWEAVE_TIMES", "HOW", "sampled"],
+        "Whether the time in MPI calls is measured: sampled, all or off",
+        "sampled times every call of a function that the program calls seldom. The time \
                in all other functions is estimated: a thread of the library looks, at random moments, \
                which threads are in a call of them. In programs that seldom call MPI there is no such \
                thread. all times every call that moves data or waits, and reads the clock \
                twice for each. off measures nothing and starts no thread.",
-        apply: |s, v| Times::parse(v).map(|t| s.times = t),
-    },
-    Opt {
-        name: "spill",
-        env: "RANKWEAVE_SPILL",
-        value: "DIR",
-        default: "auto",
-        choices: &[],
-        help: "Directory of the node for counters that outlive a killed program",
-        long: "Every process counts in a small file there. The file is removed when the program \
+        |s, v| Times::parse(v).map(|t| s.times = t),
+    )
+    .one_of(&Times::NAMES),
+    Opt::new(
+        ["spill", "RANKWEAVE_SPILL", "DIR", "auto"],
+        "Directory of the node for counters that outlive a killed program",
+        "Every process counts in a small file there. The file is removed when the program \
                reaches MPI_Finalize. If a program ends otherwise (exit, abort, a signal, a time \
                limit), 'rankweave recover' makes a record of its files. auto means /dev/shm; if that \
                cannot be used, $TMPDIR, and then /tmp. Directories of network file systems are not \
                used. off: no files, so nothing can be recovered.",
-        apply: |s, v| Spill::parse(v).map(|p| s.spill = p),
-    },
-    Opt {
-        name: "flush",
-        env: "RANKWEAVE_FLUSH",
-        value: "SECONDS",
-        default: "off",
-        choices: &[],
-        help: "Interval at which the matrix recorded so far is stored",
-        long: "This is for jobs whose nodes may fail, or whose files on the nodes are removed when the \
+        |s, v| Spill::parse(v).map(|p| s.spill = p),
+    ),
+    Opt::new(
+        ["flush", "RANKWEAVE_FLUSH", "SECONDS", "off"],
+        "Interval at which the matrix recorded so far is stored",
+        "This is for jobs whose nodes may fail, or whose files on the nodes are removed when the \
                job ends. At this interval, one process of each node starts 'rankweave recover \
                --running'. Values such as 10m and 1h are accepted, too. off: the matrix is stored at the end only.",
-        apply: |s, v| {
+        |s, v| {
             s.flush = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
             Ok(())
         },
-    },
-    Opt {
-        name: "flush-signal",
-        env: "RANKWEAVE_FLUSH_SIGNAL",
-        value: "SIGNAL",
-        default: "off",
-        choices: &["USR1", "USR2", "off"],
-        help: "Signal on which the matrix recorded so far is stored",
-        long: "A process that gets this signal stores the rows of all tasks on its node. A job on several \
+    ),
+    Opt::new(
+        ["flush-signal", "RANKWEAVE_FLUSH_SIGNAL", "SIGNAL", "off"],
+        "Signal on which the matrix recorded so far is stored",
+        "A process that gets this signal stores the rows of all tasks on its node. A job on several \
                nodes needs one signal on each node. If the program handles the signal itself, its \
                handler is kept and nothing is stored. With off, a signal has its usual effect: USR1 \
                ends a program that has no handler.",
-        apply: |s, v| {
+        |s, v| {
             let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
             parse::choice(v, &["USR1", "USR2", "off"]).map(|i| s.flush_signal = signals[i])
         },
-    },
-    Opt {
-        name: "allow",
-        env: "RANKWEAVE_ALLOW",
-        value: "NAMES",
-        default: "none",
-        choices: &[],
-        help: "Programs that may always be reordered",
-        long: "Names or patterns, such as lmp*,/opt/site/bin/*,train.py. A pattern with a slash is \
+    )
+    .one_of(&["USR1", "USR2", "off"]),
+    Opt::new(
+        ["allow", "RANKWEAVE_ALLOW", "NAMES", "none"],
+        "Programs that may always be reordered",
+        "Names or patterns, such as lmp*,/opt/site/bin/*,train.py. A pattern with a slash is \
                compared with the full path, others with the name of the executable or script. These \
                programs are reordered even if --deny names them, if 'rankweave check' found that \
                their results change, or if reordered launches were slower.",
-        apply: |s, v| set(&mut s.allow, Names::parse(v)),
-    },
-    Opt {
-        name: "deny",
-        env: "RANKWEAVE_DENY",
-        value: "NAMES",
-        default: "none",
-        choices: &[],
-        help: "Programs that are never reordered, but recorded",
-        long: "Names or patterns as with --allow. --allow has priority: with --deny '*' --allow \
+        |s, v| set(&mut s.allow, Names::parse(v)),
+    ),
+    Opt::new(
+        ["deny", "RANKWEAVE_DENY", "NAMES", "none"],
+        "Programs that are never reordered, but recorded",
+        "Names or patterns as with --allow. --allow has priority: with --deny '*' --allow \
                'lmp*,pw.x', only programs that match lmp* or pw.x are reordered. The option has no \
                effect in mode shuffle.",
-        apply: |s, v| set(&mut s.deny, Names::parse(v)),
-    },
-    Opt {
-        name: "constructors",
-        env: "RANKWEAVE_CONSTRUCTORS",
-        value: "WHEN",
-        default: "auto",
-        choices: &["auto", "off"],
-        help: "Whether constructors of topologies may give new ranks (reorder=1)",
-        long: "With off, only the ranks of MPI_COMM_WORLD may change. This is for programs that \
+        |s, v| set(&mut s.deny, Names::parse(v)),
+    ),
+    Opt::new(
+        ["constructors", "RANKWEAVE_CONSTRUCTORS", "WHEN", "auto"],
+        "Whether constructors of topologies may give new ranks (reorder=1)",
+        "With off, only the ranks of MPI_COMM_WORLD may change. This is for programs that \
                pass reorder=1 but expect unchanged ranks, because they use a rank of one communicator \
                in another one.",
-        apply: |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
-    },
-    Opt {
-        name: "verbose",
-        env: "RANKWEAVE_VERBOSE",
-        value: "LEVEL",
-        default: "0",
-        choices: &["0", "1", "2"],
-        help: "0: problems only, 1: also a summary line at the end, 2: also decisions",
-        long: "Messages go to standard error of rank 0. Nothing is ever written to standard output. Level \
+        |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
+    )
+    .one_of(&["auto", "off"]),
+    Opt::new(
+        ["verbose", "RANKWEAVE_VERBOSE", "LEVEL", "0"],
+        "0: problems only, 1: also a summary line at the end, 2: also decisions",
+        "Messages go to standard error of rank 0. Nothing is ever written to standard output. Level \
                2 also shows how long the steps at the start of a job take. --verbose without LEVEL \
                means level 1.",
-        apply: |s, v| parse::choice(v, &["0", "1", "2"]).map(|i| s.verbose = i as u8),
-    },
+        |s, v| parse::choice(v, &["0", "1", "2"]).map(|i| s.verbose = i as u8),
+    )
+    .one_of(&["0", "1", "2"]),
 ];
 
 #[cfg(test)]

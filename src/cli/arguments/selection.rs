@@ -100,18 +100,9 @@ pub(in crate::cli) fn matrix_file(path: &Path) -> Result<Record> {
 /// A record of a matrix that another tool wrote.
 pub(in crate::cli) fn record_of(matrix: CommMatrix, key: &str, origin: &str) -> Record {
     Record {
-        key: key.to_string(),
         program: origin.to_string(),
-        command: Vec::new(),
-        mpi: String::new(),
-        recorded_at: 0,
-        matrix,
         launch: Launch { mode: LaunchMode::Import, ..Launch::default() },
-        baseline: None,
-        unfinished: None,
-        identity: String::new(),
-        history: Vec::new(),
-        constructed: Vec::new(),
+        ..Record::of_matrix(key, matrix)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cli::arguments::selection::{self, KindArg, SelectArgs, StoreArgs};
 use crate::cli::console::{Exit, output};
 use crate::decide;
 use crate::formats::{self, Export, FORMATS};
-use crate::matrix::{CommMatrix, Kind, SparseMatrix};
+use crate::matrix::{CommMatrix, Kind};
 use crate::store::{LaunchMode, Record};
 use std::path::{Path, PathBuf};
 
@@ -68,18 +68,11 @@ impl ImportArgs {
         let store = self.store.open()?;
         let path = store.save(&record)?;
         store.choose_imported(&record)?;
+        let (key, tasks, pairs) = (&record.key, record.matrix.tasks(), record.matrix.sum().pairs());
+        eprintln!("rankweave: {tasks} tasks, {pairs} pairs kept as '{key}' in {}", path.display());
         eprintln!(
-            "rankweave: {} tasks, {} pairs kept as '{}' in {}",
-            record.matrix.tasks(),
-            record.matrix.sum().pairs(),
-            record.key,
-            path.display()
-        );
-        eprintln!(
-            "rankweave: all launches of {} with {} ranks use it; 'rankweave use {}' lets each launch choose",
-            record.key,
-            record.matrix.tasks(),
-            record.key
+            "rankweave: all launches of {key} with {tasks} ranks use it; 'rankweave use {key}' lets each \
+             launch choose"
         );
         Ok(Exit::Done)
     }
@@ -97,11 +90,8 @@ impl ImportArgs {
 /// Two matrices added up kind by kind, as large as the larger one.
 fn added(a: &CommMatrix, b: &CommMatrix) -> CommMatrix {
     let tasks = a.tasks().max(b.tasks());
-    let layers = Kind::ALL.map(|kind| {
-        let entries: Vec<_> = a.layer(kind).entries().chain(b.layer(kind).entries()).collect();
-        SparseMatrix::from_entries(tasks, &entries)
-    });
-    CommMatrix::from_layers(layers).unwrap_or_else(|| CommMatrix::empty(tasks))
+    let both = |kind| a.layer(kind).entries().chain(b.layer(kind).entries()).collect();
+    formats::matrix_by_kind(tasks, Kind::ALL.map(both))
 }
 
 const EXPORT_EXAMPLES: &str = "\
