@@ -2,6 +2,7 @@
 
 use super::{Export, Format, write_error};
 use crate::base::error::Result;
+use crate::base::permutation::identity;
 use crate::report::figure::{self, Figure};
 use crate::report::{Grid, node_order};
 use std::io::Write;
@@ -20,7 +21,7 @@ fn with_figure<T>(
     draw: impl Fn(&Figure<'_>) -> Result<T>,
 ) -> Result<T> {
     let tasks = export.matrix.tasks();
-    let identity: Vec<u32> = (0..tasks as u32).collect();
+    let identity = identity(tasks);
     let grid = Grid::new(&export.matrix, &identity, cells);
     // The axes are tasks, so nodes are marked only if the tasks of each node are consecutive.
     let launch = &export.record.launch;

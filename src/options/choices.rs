@@ -77,6 +77,15 @@ pub enum Slots {
 }
 
 impl Slots {
+    /// Reads a list of numbers; any other text is the name of a file.
+    pub fn parse(text: &str) -> Result<Self> {
+        let of_list = |c: char| c.is_ascii_digit() || c.is_whitespace() || ",-".contains(c);
+        match text.chars().all(of_list) {
+            true => Ok(Slots::List(parse::number_list(text)?)),
+            false => Ok(Slots::File(text.into())),
+        }
+    }
+
     /// The list itself, which is read from the file if a file was given. `#` starts a comment in the file.
     pub fn read(&self) -> Result<Vec<u32>> {
         match self {

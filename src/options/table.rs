@@ -127,17 +127,7 @@ pub static TABLE: &[Opt] = &[
         ["slots", "RANKWEAVE_SLOTS", "LIST", "0,1,2,…"],
         "With --topology: the slot of each process, in launcher rank order",
         "A list such as 0,1,8-11, or the name of a file with one slot a line.",
-        |s, v| {
-            let looks_like_list = v
-                .chars()
-                .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, ',' | '-'));
-            s.slots = Some(if looks_like_list {
-                Slots::List(parse::number_list(v)?)
-            } else {
-                Slots::File(v.into())
-            });
-            Ok(())
-        },
+        |s, v| Slots::parse(v).map(|slots| s.slots = Some(slots)),
     ),
     Opt::new(
         ["fix", "RANKWEAVE_FIX", "LIST", "0"],

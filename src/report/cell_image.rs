@@ -1,27 +1,20 @@
-//! The cells of a grid as PNG, one pixel for a cell: the picture inside an SVG.
+//! The cells of a grid as PNG, one pixel for each cell. This is the picture inside an SVG.
 
-use super::grid::{Grid, on_log_scale};
+use super::grid::Grid;
 use super::palette::{EMPTY, colour};
 use crate::base::error::{Error, ErrorKind, Result};
 
 /// Number of colours of the scale; index 0 of the palette is the colour of no traffic.
 const STEPS: usize = 255;
 
-/// Index into the palette for a number of bytes.
-fn index(bytes: u64, range: Option<(u64, u64)>) -> u8 {
-    match range {
-        Some(range) if bytes > 0 => {
-            1 + (on_log_scale(bytes, range) * (STEPS - 1) as f64).round() as u8
-        }
-        _ => 0,
-    }
-}
-
-/// The grid as PNG; `range` are the ends of the colour scale.
+/// The grid as PNG. `range` has the ends of the colour scale.
 pub fn png(grid: &Grid, range: Option<(u64, u64)>) -> Result<Vec<u8>> {
     let side = grid.side().max(1);
-    let pixels: Vec<u8> =
-        (0..side * side).map(|k| index(grid.at(k / side, k % side), range)).collect();
+    let index = |k: usize| {
+        let place = range.and_then(|range| grid.place(k / side, k % side, range));
+        place.map_or(0, |place| 1 + (place * (STEPS - 1) as f64).round() as u8)
+    };
+    let pixels: Vec<u8> = (0..side * side).map(index).collect();
     let mut palette = EMPTY.to_vec();
     for k in 0..STEPS {
         palette.extend(colour(k as f64 / (STEPS - 1) as f64));

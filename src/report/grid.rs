@@ -50,6 +50,11 @@ impl Grid {
         self.cells.get(row * self.side + column).copied().unwrap_or(0)
     }
 
+    /// The place of a cell on the scale with these ends, from 0 to 1; `None` if no bytes were sent.
+    pub fn place(&self, row: usize, column: usize, range: (u64, u64)) -> Option<f64> {
+        Some(self.at(row, column)).filter(|&bytes| bytes > 0).map(|b| on_log_scale(b, range))
+    }
+
     /// Smallest and largest number of bytes in a cell that is not empty; `None` if all are.
     pub fn range(&self) -> Option<(u64, u64)> {
         let filled = self.cells.iter().copied().filter(|&b| b > 0);

@@ -1,42 +1,34 @@
 //! The processes of a launch node by node, and the traffic of the nodes.
 
+use crate::base::permutation::{identity, inverse};
 use crate::matrix::SparseMatrix;
 use crate::store::Launch;
 
 /// The order in which pictures show the processes: node by node.
 pub struct NodeOrder {
-    /// Position of each process in that order.
+    /// The position of each process in that order.
     pub position_of_process: Vec<u32>,
-    /// Where each node begins, with its name; empty when nodes are unknown.
+    /// The position at which each node begins, with the name of the node; empty if the nodes are not known.
     pub groups: Vec<(usize, String)>,
 }
 
-/// Arranges `tasks` processes node by node, those of a node in the launcher's order.
+/// Arranges `tasks` processes node by node. The processes of a node are in the launcher's order.
 pub fn by_node(launch: &Launch, tasks: usize) -> NodeOrder {
-    let identity: Vec<u32> = (0..tasks as u32).collect();
-    if launch.placement.node_of_process.len() != tasks {
-        return NodeOrder { position_of_process: identity, groups: Vec::new() };
+    let mut order = identity(tasks);
+    let placement = &launch.placement;
+    if placement.node_of_process.len() != tasks {
+        return NodeOrder { position_of_process: order, groups: Vec::new() };
     }
-    let node = |process: u32| launch.placement.node_of_process[process as usize];
-    let mut order = identity;
+    let node = |process: u32| placement.node_of_process[process as usize];
     order.sort_by_key(|&process| (node(process), process));
-    let mut position_of_process = vec![0u32; tasks];
     let mut groups: Vec<(usize, String)> = Vec::new();
-    let mut previous = None;
-    for (position, &process) in order.iter().enumerate() {
-        position_of_process[process as usize] = position as u32;
-        if previous != Some(node(process)) {
-            let name = launch
-                .placement
-                .node_names
-                .get(node(process) as usize)
-                .cloned()
-                .unwrap_or_default();
-            groups.push((position, name));
-            previous = Some(node(process));
-        }
+    let mut position = 0;
+    for processes in order.chunk_by(|&a, &b| node(a) == node(b)) {
+        let name = placement.node_names.get(node(processes[0]) as usize);
+        groups.push((position, name.cloned().unwrap_or_default()));
+        position += processes.len();
     }
-    NodeOrder { position_of_process, groups }
+    NodeOrder { position_of_process: inverse(&order), groups }
 }
 
 /// Traffic of one node.
@@ -69,18 +61,16 @@ pub fn node_traffic(
     }
     for (i, j, traffic) in matrix.entries() {
         let (Some(from), Some(to)) = (node_of(i as usize), node_of(j as usize)) else { continue };
-        let add = |sum: &mut u64| *sum = sum.saturating_add(traffic.bytes);
+        let mut add = |node: usize, sum: fn(&mut NodeTraffic) -> &mut u64| {
+            if let Some(sum) = nodes.get_mut(node).map(sum) {
+                *sum = sum.saturating_add(traffic.bytes);
+            }
+        };
         if from == to {
-            if let Some(node) = nodes.get_mut(from) {
-                add(&mut node.inside);
-            }
+            add(from, |node| &mut node.inside);
         } else {
-            if let Some(node) = nodes.get_mut(from) {
-                add(&mut node.sent);
-            }
-            if let Some(node) = nodes.get_mut(to) {
-                add(&mut node.received);
-            }
+            add(from, |node| &mut node.sent);
+            add(to, |node| &mut node.received);
         }
     }
     nodes

@@ -1,8 +1,9 @@
 //! A heat map in the terminal: two cells in one character, the upper and the lower half of it.
 
-use super::grid::{Grid, on_log_scale};
+use super::grid::Grid;
 use super::palette::{EMPTY, Rgb, ansi256, colour, shade};
 use super::units;
+use crate::base::permutation::identity;
 use crate::matrix::SparseMatrix;
 
 /// What a terminal can show.
@@ -10,7 +11,7 @@ use crate::matrix::SparseMatrix;
 pub enum Colours {
     /// 24 bits.
     True,
-    /// The 256 of xterm.
+    /// The 256 colours of xterm.
     Indexed,
     /// No colours; cells are characters of different darkness.
     None,
@@ -59,23 +60,22 @@ pub fn colours(
 
 /// The picture of a matrix.
 ///
-/// `width` is the room in characters; `boundaries` are the tasks (without 0) at which another node
-/// begins; they are marked on both axes. Lines end in a newline.
+/// `width` is the room in characters. `boundaries` are the tasks (without 0) at which another node begins.
+/// They are marked on both axes. Lines end in a newline.
 pub fn heat_map(
     matrix: &SparseMatrix,
     boundaries: &[usize],
     width: usize,
     colours: Colours,
 ) -> String {
-    /// Most cells in each direction: about what fits a screen.
+    /// Most cells in each direction; more do not fit on most screens.
     const MOST: usize = 80;
     let tasks = matrix.tasks();
     let label = tasks.saturating_sub(1).to_string().len().max(7);
     let plain = colours == Colours::None;
     let across = width.saturating_sub(label + 3).max(8);
     let most = (if plain { across / 2 } else { across }).clamp(1, MOST);
-    let positions: Vec<u32> = (0..tasks as u32).collect();
-    let grid = Grid::new(matrix, &positions, most);
+    let grid = Grid::new(matrix, &identity(tasks), most);
     let Some(range) = grid.range() else {
         return "  no bytes were sent\n".into();
     };
@@ -100,9 +100,12 @@ struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    /// The number of cells from one number on the axes to the next, if no nodes are marked.
-    fn tick(&self) -> usize {
-        if self.grid.side() <= 16 { 4 } else { 8 }
+    /// True for the first cell, and for the cells that begin a node. If no nodes are marked: for every fourth
+    /// cell, or every eighth of many.
+    fn is_numbered(&self, cell: usize) -> bool {
+        let tick = if self.grid.side() <= 16 { 4 } else { 8 };
+        let marked = self.starts.contains(&cell);
+        cell == 0 || marked || self.starts.is_empty() && cell.is_multiple_of(tick)
     }
 
     /// Characters of a cell in a line.
@@ -126,13 +129,7 @@ impl Picture<'_> {
         for cell in 0..side {
             let at = cell * wide;
             let text = (cell * self.grid.per_cell()).to_string();
-            let wanted = cell == 0
-                || if self.starts.is_empty() {
-                    cell.is_multiple_of(self.tick())
-                } else {
-                    self.starts.contains(&cell)
-                };
-            if wanted && at >= free {
+            if self.is_numbered(cell) && at >= free {
                 for (k, c) in text.chars().enumerate() {
                     numbers[at + k] = c;
                 }
@@ -171,11 +168,7 @@ impl Picture<'_> {
                 .filter(|pixel| pixel.is_multiple_of(self.zoom))
                 .map(|pixel| pixel / self.zoom);
             let node = beginning.clone().find(|cell| self.starts.contains(cell));
-            let number = node.or_else(|| {
-                beginning.clone().find(|&cell| {
-                    cell == 0 || (self.starts.is_empty() && cell.is_multiple_of(self.tick()))
-                })
-            });
+            let number = node.or_else(|| beginning.clone().find(|&cell| self.is_numbered(cell)));
             let label = number.map_or(String::new(), |n| (n * self.grid.per_cell()).to_string());
             let edge = match (plain, node.is_some()) {
                 (true, true) => '+',
@@ -191,10 +184,7 @@ impl Picture<'_> {
     }
 
     fn cells_of_line(&self, rows: [Option<usize>; 2], out: &mut String) {
-        let place = |row: usize, column: usize| {
-            let bytes = self.grid.at(row, column);
-            (bytes > 0).then(|| on_log_scale(bytes, self.range))
-        };
+        let place = |row, column| self.grid.place(row, column, self.range);
         if self.colours == Colours::None {
             for column in 0..self.grid.side() {
                 let c = rows[0].and_then(|row| place(row, column)).map_or(' ', shade);

@@ -1,11 +1,11 @@
-//! A matrix, a topology and the slots that may be used: what `map` and `eval` work on.
+//! The input of `map` and `eval`: a matrix, a topology and the slots that may be used.
 
 use super::selection::{self, KindArg, StoreArgs};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::mapping::Objective;
 use crate::matrix::SparseMatrix;
 use crate::metrics::Evaluation;
-use crate::options::Settings;
+use crate::options::Slots;
 use crate::topology::{self, Topology};
 use std::path::Path;
 
@@ -59,16 +59,12 @@ impl InstanceArgs {
         let slots: Vec<usize> = match &self.slots {
             None => (0..topology.slots()).collect(),
             Some(text) => {
-                // A file that happens to be called 7 is meant as the file.
-                let mut settings = Settings::default();
+                // If there is a file with the name 7, the file is meant.
                 let list = match Path::new(text).is_file() {
-                    true => crate::options::Slots::File(text.into()).read()?,
-                    false => {
-                        settings.set("slots", text).map_err(|e| e.at("--slots"))?;
-                        settings.slots.map_or(Ok(Vec::new()), |slots| slots.read())?
-                    }
+                    true => Slots::File(text.into()),
+                    false => Slots::parse(text.trim()).map_err(|e| e.at("--slots"))?,
                 };
-                list.into_iter().map(|slot| slot as usize).collect()
+                list.read()?.into_iter().map(|slot| slot as usize).collect()
             }
         };
         if let Some(slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
@@ -81,15 +77,15 @@ impl InstanceArgs {
 }
 
 impl Instance {
-    /// The order a launcher gives: task t on the t-th slot; several rounds when there are more
-    /// tasks than slots.
+    /// The order that a launcher gives: task t is on the t-th slot. If there are more tasks than slots, the
+    /// launcher fills the slots in several rounds.
     pub(in crate::cli) fn identity(&self) -> Vec<usize> {
         let n = self.slots.len().max(1);
         (0..self.matrix.tasks()).filter_map(|task| self.slots.get(task % n).copied()).collect()
     }
 }
 
-/// A whole or a real number, as JSON and text show it.
+/// The value of an objective: a whole or a real number.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub(in crate::cli) enum ObjectiveValue {
@@ -106,7 +102,7 @@ impl std::fmt::Display for ObjectiveValue {
     }
 }
 
-/// The value of an objective; `None` when the topology has no links to be congested.
+/// The value of an objective; `None` if the objective needs links and the topology has none.
 pub(in crate::cli) fn value_of(objective: Objective, e: &Evaluation) -> Option<ObjectiveValue> {
     Some(match objective {
         Objective::HopBytes => ObjectiveValue::Whole(e.hop_bytes),

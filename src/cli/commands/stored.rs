@@ -1,4 +1,4 @@
-//! `rankweave list`, `rankweave use` and `rankweave rm`: what is in the store.
+//! `rankweave list`, `rankweave use` and `rankweave rm`: the records in the store.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::selection::StoreArgs;
@@ -47,10 +47,11 @@ impl ListArgs {
     }
 }
 
-/// What the newest check of the program of a record found, where its key tells which program that is.
+/// The finding of the newest check of the program of a record; `None` if there is no check, or if the key does
+/// not tell the program.
 fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
     let verdicts = store.verdicts(program_of_key(&entry.key)?).ok()?;
-    // One number of tasks that differs decides, as it does for 'rankweave run'; then one that mixes.
+    // A difference with any number of tasks decides, as it does for 'rankweave run'; then mixed ranks.
     let newest = |finding| verdicts.iter().rfind(|v| v.finding == finding);
     let against = newest(Finding::Differs).or_else(|| newest(Finding::MixesRanks));
     against.or(verdicts.last()).map(|v| v.finding.name())
@@ -74,18 +75,18 @@ fn entry_json(store: &Store, entry: &Entry, all: bool) -> serde_json::Value {
     value
 }
 
-/// A record beside the one in use.
+/// A record that is not the record in use of its key.
 struct ListedRun {
     selector: String,
     run: Run,
     arguments: String,
-    /// Bytes that were modelled for collective calls.
+    /// The bytes of collective calls, which were computed from a model.
     modelled: u64,
     chosen: bool,
 }
 
 impl ListedRun {
-    /// Those of a key, the newest first.
+    /// The records of a key that are not in use, the newest first.
     fn of(store: &Store, key: &str) -> Vec<ListedRun> {
         let (runs, chosen) = (store.runs(key), store.chosen_run(key));
         let listed = |run: &Run| {
@@ -119,7 +120,7 @@ impl ListedRun {
     }
 }
 
-/// The records beside those in use; empty if there are none.
+/// The table of the records that are not in use; empty if there are none.
 fn runs_table(store: &Store, entries: &[Entry]) -> String {
     let runs: Vec<ListedRun> = entries.iter().flat_map(|e| ListedRun::of(store, &e.key)).collect();
     if runs.is_empty() {
@@ -127,22 +128,23 @@ fn runs_table(store: &Store, entries: &[Entry]) -> String {
     }
     let selector = |run: &ListedRun| units::printable(&run.selector);
     let wide = runs.iter().map(|run| selector(run).chars().count()).max().unwrap_or(0);
-    let mut out = format!(
-        "\nOther records: used by launches with these arguments, or by all if one is chosen (→):\n{:<wide$}  \
-         {:>10}  {:<11}  {:<20}  {}\n",
-        "KEY@RUN", "SENT ", "STATE", "RECORDED", "ARGUMENTS"
+    let mut out = String::from(
+        "\nOther records: used by launches with these arguments, or by all if one is chosen (→):\n",
     );
+    let mut line = |[selector, sent, state, recorded, arguments]: [&str; 5]| {
+        out.push_str(&format!(
+            "{selector:<wide$}  {sent:>10}  {state:<11}  {recorded:<20}  {arguments}\n"
+        ));
+    };
+    line(["KEY@RUN", "SENT ", "STATE", "RECORDED", "ARGUMENTS"]);
     for run in &runs {
         let standing = run.run.standing;
-        out.push_str(&format!(
-            "{:<wide$}  {:>10}  {:<11}  {:<20}  {}{}\n",
-            selector(run),
-            format!("{}{}", units::bytes(standing.bytes), if run.modelled > 0 { "*" } else { " " }),
-            standing.completeness.name(),
-            units::time(standing.recorded_at),
-            if run.chosen { "→ " } else { "" },
-            units::printable(&run.arguments)
-        ));
+        let mark = if run.modelled > 0 { "*" } else { " " };
+        let sent = units::bytes(standing.bytes) + mark;
+        let arrow = if run.chosen { "→ " } else { "" };
+        let arguments = format!("{arrow}{}", units::printable(&run.arguments));
+        let (state, recorded) = (standing.completeness.name(), units::time(standing.recorded_at));
+        line([&selector(run), &sent, state, &recorded, &arguments]);
     }
     if runs.iter().any(|run| run.modelled > 0) {
         out.push_str("  * in part modelled: what algorithms for collective calls send\n");
@@ -193,7 +195,7 @@ pub struct RemoveArgs {
 impl RemoveArgs {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let store = self.store.open()?;
-        // All are looked up first, so that a slip in one of them removes nothing.
+        // All selectors are looked up first, so that nothing is removed if one of them is wrong.
         for selector in &self.selectors {
             store.find_stored(selector)?;
         }

@@ -73,11 +73,7 @@ impl Args {
         };
         let counted = count(topology.as_ref());
         let answer = answer(topology.as_ref(), &names, &counted);
-        if self.json {
-            output::print_json(&answer)?;
-        } else {
-            output::print(&text(topology.as_ref(), &answer, &counted))?;
-        }
+        output::print_as(self.json, || &answer, || text(topology.as_ref(), &answer, &counted))?;
         Ok(Exit::Done)
     }
 }

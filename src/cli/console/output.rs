@@ -75,6 +75,15 @@ pub(in crate::cli) fn print(text: &str) -> Result<()> {
     write_to(None, |out| out.write_all(text.as_bytes()).map_err(crate::formats::write_error))
 }
 
+/// Prints a result: for scripts as JSON, or for people as text.
+pub(in crate::cli) fn print_as<T: serde::Serialize>(
+    json: bool,
+    value: impl FnOnce() -> T,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if json { print_json(&value()) } else { print(&text()) }
+}
+
 /// Prints a JSON object, indented.
 pub(in crate::cli) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text =

@@ -1,9 +1,9 @@
-//! Takes the command line of a launcher apart: which programs it starts, how many ranks of each, and
-//! which variables they get.
+//! Takes the command line of a launcher apart: which programs it starts, how many ranks each program has,
+//! and which variables the programs get.
 //!
-//! Launchers have hundreds of options and no common grammar, so this knows those that take a value;
-//! of a word behind an unknown option it asks whether it is a program. Files with programs
-//! (`--app`, `-configfile`, `--multi-prog`) are not looked into.
+//! Launchers have hundreds of options and no common grammar. The options that take a value are listed here.
+//! A word behind an unknown option is the program if it is the name of a program. Files that name programs
+//! (`--app`, `-configfile`, `--multi-prog`) are not read.
 
 use crate::cli::launcher::{Launcher, LocatedLauncher, in_path};
 use std::path::PathBuf;
@@ -15,10 +15,19 @@ pub struct Part {
     pub words: Vec<String>,
     /// Number of ranks, if the command line says it.
     pub ranks: Option<usize>,
-    /// Variables the launcher sets for it; `None` = passed on from the launcher's environment.
+    /// Variables that the launcher sets for it; `None` = passed on from the launcher's environment.
     pub variables: Vec<(String, Option<String>)>,
     /// Directory it starts in.
     pub directory: Option<PathBuf>,
+}
+
+impl Part {
+    /// The value of a variable in the processes of this program: set by the launcher, or else passed on from
+    /// the environment of this process.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let set = self.variables.iter().rev().find(|v| v.0 == name).and_then(|v| v.1.clone());
+        set.or_else(|| std::env::var(name).ok())
+    }
 }
 
 /// A launch.
@@ -28,11 +37,11 @@ pub struct LaunchLine {
     pub launcher: Launcher,
     /// Its file.
     pub path: Option<PathBuf>,
-    /// What it starts.
+    /// The programs that it starts.
     pub parts: Vec<Part>,
-    /// Several hosts are named, or a file of them.
+    /// The command line names several hosts, or a file of hosts.
     pub hosts: bool,
-    /// A container is asked for by an option of the launcher.
+    /// The container that an option of the launcher asks for.
     pub container: Option<String>,
     /// A file names the programs.
     pub file: Option<String>,
@@ -73,7 +82,7 @@ pub fn listed(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// How many words behind it belong to an option; `None` if that is not known.
+/// How many words behind an option are its values; `None` for an unknown option.
 fn values(launcher: Launcher, option: &str) -> Option<usize> {
     let name = option.trim_start_matches('-');
     let double = option.starts_with("--");
@@ -86,14 +95,14 @@ fn values(launcher: Launcher, option: &str) -> Option<usize> {
         Launcher::Hydra if matches!(name, "genv" | "env") => Some(2),
         Launcher::Hydra if listed(HYDRA, name) => Some(1),
         Launcher::Srun if double => Some(usize::from(listed(SRUN, name))),
-        // -n4 holds its value.
+        // An option such as -n4 holds its value.
         Launcher::Srun => Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name))),
         _ => None,
     }
 }
 
 impl LaunchLine {
-    /// Takes `command` apart, whose launcher was found already.
+    /// Takes `command` apart. `found` is its launcher.
     pub fn of(found: &LocatedLauncher, command: &[String]) -> LaunchLine {
         let path = command.get(found.position).and_then(|word| in_path(word));
         let mut launch = LaunchLine {
@@ -162,7 +171,8 @@ impl LaunchLine {
         (part, start)
     }
 
-    /// Options that matter here; the number of words used, if not that of the table.
+    /// Stores the value of an option that matters here. Returns the number of words that are its values, if
+    /// it differs from that of the table.
     fn option(
         &mut self,
         part: &mut Part,

@@ -1,4 +1,4 @@
-//! From the words of a program to the file that calls MPI in the end.
+//! Finds the file that calls MPI, from the words with which a program is started.
 //!
 //! Programs are started through others: `env`, `numactl`, debuggers, scripts, containers. Programs that
 //! pass the rest of their command line on are looked through. What a script or a container starts cannot
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 pub struct Through {
     /// Its name.
     pub name: String,
-    /// How it keeps variables from what it starts; `None` if it hands them on.
+    /// The command that removes LD_PRELOAD for the program it starts; `None` if it passes variables on.
     pub clears: Option<String>,
-    /// A value that it gives LD_PRELOAD.
+    /// The value that it sets for LD_PRELOAD.
     pub preload: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub enum Program {
     Nothing,
 }
 
-/// What a part of a launch starts.
+/// The program that a part of a launch starts.
 #[derive(Debug, Clone, Default)]
 pub struct Started {
     /// Programs that it is started through.
@@ -62,7 +62,7 @@ pub struct Started {
 const CONTAINERS: &str = "apptainer singularity docker podman podman-hpc enroot shifter sarus ch-run \
     udocker";
 
-/// Programs that start another one and hand the environment on to it.
+/// Programs that start another program and pass the environment on to it.
 const HANDING_ON: &str = "env nice time timeout nohup stdbuf numactl taskset ionice setsid chrt gdb \
     valgrind strace ltrace perf nsys ncu xterm hwloc-bind likwid-pin likwid-perfctr tau_exec \
     catchsegv unshare prlimit cgexec heaptrack hpcrun vtune amplxe-cl advisor aps map ddt \
@@ -76,20 +76,28 @@ const SHELLS: &str = "sh bash dash zsh ksh ash";
 const LONGEST_WAY: usize = 16;
 const LONGEST_SCRIPT: u64 = 1 << 20;
 
-/// Finds out what a part of a launch starts.
+/// Finds the program that a part of a launch starts.
 pub fn start(part: &Part) -> Started {
     let mut started = Started { words: part.words.clone(), ..Started::default() };
     started.program = started.follow(part.directory.as_deref());
     started
 }
 
-/// A file that is there without being executable.
+/// The file that a word with a slash names, even if the file is not executable.
 fn existing(word: &str) -> Option<PathBuf> {
     Some(PathBuf::from(word)).filter(|path| word.contains('/') && path.is_file())
 }
 
 impl Started {
-    /// Steps from program to program until one of them starts no other that can be known.
+    /// The program, if it is a binary.
+    pub fn binary(&self) -> Option<&Image> {
+        match &self.program {
+            Program::Binary(image) => Some(image),
+            _ => None,
+        }
+    }
+
+    /// Steps from program to program, up to a program that starts no other or an unknown one.
     fn follow(&mut self, directory: Option<&Path>) -> Program {
         for _ in 0..LONGEST_WAY {
             let Some(word) = self.words.first().cloned() else { return Program::Nothing };
@@ -128,7 +136,7 @@ impl Started {
         Program::Missing(self.words.first().cloned().unwrap_or_default())
     }
 
-    /// Steps over a program that hands on; `false` if nothing behind it is a program.
+    /// Steps over a program of [`HANDING_ON`]; `false` if no word behind it is a program.
     fn hand_on(&mut self, name: &str) -> bool {
         let mut through = Through { name: name.into(), clears: None, preload: None };
         let mut at = 1 + usize::from(listed(WITH_COMMAND, name));
@@ -174,7 +182,7 @@ impl Started {
         true
     }
 
-    /// What a shell runs: a script, or the text behind `-c`.
+    /// The script that a shell runs, or the text behind `-c`.
     fn shell(&mut self) -> Program {
         let mut at = 1;
         while let Some(word) = self.words.get(at).filter(|w| w.starts_with(['-', '+'])) {

@@ -1,9 +1,9 @@
-//! `mpirun --app FILE`: programs that stand in a file, each with options of its own.
+//! `mpirun --app FILE`: a file names the programs, each with its own options.
 //!
-//! Open MPI 4 passes what `-x` says on to programs of its command line only. Variables that it is to
-//! set in every process it also takes from a parameter, but ends the job where both are used for the
-//! same program. So the parameter is set for a readable file without a `-x`, and not changed otherwise:
-//! such programs then run without the library. Open MPI 5 obeys both.
+//! Open MPI 4 passes the variables of `-x` on to programs of its command line only. It also has a parameter
+//! with variables for all processes, but it ends the job if both are used for the same program. So the
+//! parameter is set if the file can be read and has no `-x`. Otherwise the parameter stays as it is, and the
+//! programs of the file run without the library. Open MPI 5 obeys both.
 
 use crate::base::file;
 use crate::cli::launcher::in_path;
@@ -12,8 +12,8 @@ use std::path::Path;
 /// The parameter of Open MPI as a variable: `NAME=VALUE;NAME=VALUE`.
 const LIST: &str = "OMPI_MCA_mca_base_env_list";
 
-/// The variable that makes Open MPI 4 pass `variables` on to the programs of a file; none if the
-/// options of the launcher, which begin at `start`, name no file or one that has variables of its own.
+/// The variable that makes Open MPI 4 pass `variables` on to the programs of a file. `None` if the options of
+/// the launcher, which begin at `start`, name no file, or if the file has variables of its own.
 pub(super) fn variable(
     command: &[String],
     start: usize,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// What is executed.
+/// The command that is executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchCommand {
     /// The command with its arguments.
@@ -32,8 +32,8 @@ impl LaunchCommand {
     }
 }
 
-/// Plans a launch. `variables` are the settings to pass on; `environment` looks a variable of this
-/// process up: what is preloaded already stays.
+/// Plans a launch. `variables` are the settings to pass on. `environment` looks up a variable of this
+/// process. Libraries that are preloaded already stay preloaded.
 pub fn launch_command(
     found: &LocatedLauncher,
     command: &[String],
@@ -43,23 +43,39 @@ pub fn launch_command(
 ) -> Result<LaunchCommand> {
     let library = library.to_string_lossy().into_owned();
     let inherited = environment(PRELOAD).filter(|v| !v.trim().is_empty());
+    let passed = Passed { start: found.position + 1, library, inherited, variables };
     let mut plan = LaunchCommand { command: command.to_vec(), environment: Vec::new() };
-    let start = found.position + 1;
     match found.launcher {
-        Launcher::OpenMpi => {
-            open_mpi(&mut plan, start, &library, inherited, variables, environment);
-        }
-        Launcher::Hydra => hydra(&mut plan, start, &library, inherited, variables),
+        Launcher::OpenMpi => open_mpi(&mut plan, passed, environment),
+        Launcher::Hydra => hydra(&mut plan, passed),
         Launcher::Srun => {
             let exported = environment("SLURM_EXPORT_ENV").filter(|v| !v.is_empty());
-            srun(&mut plan, start, &library, inherited, exported, variables)?;
+            srun(&mut plan, passed, exported)?;
         }
         Launcher::Other => {
             plan.environment = variables.to_vec();
-            plan.environment.push((PRELOAD.into(), joined(inherited, &library)));
+            plan.environment.push((PRELOAD.into(), passed.preload(None)));
         }
     }
     Ok(plan)
+}
+
+/// The input of the functions for the launchers.
+struct Passed<'a> {
+    /// Position of the first option of the launcher.
+    start: usize,
+    library: String,
+    /// LD_PRELOAD in the environment of this process.
+    inherited: Option<String>,
+    /// The settings to pass on.
+    variables: &'a [(String, String)],
+}
+
+impl Passed<'_> {
+    /// LD_PRELOAD with the library. `own` is the LD_PRELOAD of the command line; it replaces the inherited one.
+    fn preload(&self, own: Option<String>) -> String {
+        joined(own.or_else(|| self.inherited.clone()), &self.library)
+    }
 }
 
 /// The launcher of a command, the library, and the settings to pass on.
@@ -98,9 +114,9 @@ impl Prepared {
     }
 }
 
-/// What is preloaded already with the library: in front of other tools that wrap MPI calls, because
-/// those call `PMPI_X` and nothing behind them sees the call; behind everything else, some of which
-/// has to come first (sanitizers).
+/// The libraries that are preloaded already, together with this library. This library comes before other tools
+/// that wrap MPI calls, because such a tool calls `PMPI_X`, and no library behind it sees the call. Without
+/// such a tool it comes last, because some libraries have to be the first (sanitizers).
 fn joined(before: Option<String>, library: &str) -> String {
     let Some(before) = before else { return library.to_string() };
     let mut entries: Vec<&str> =
@@ -116,8 +132,8 @@ fn wraps_mpi(entry: &str) -> bool {
         .is_ok_and(|image| image.offered.iter().any(|name| is_c_function(name.as_bytes())))
 }
 
-/// Takes the options out of `command` behind `start` that `matches` recognises: it gives the number of
-/// their words and a value. Returns the last value.
+/// Removes options from `command`, from the position `start` on. `matches` recognises an option and returns
+/// the number of its words and its value. Returns the last value.
 fn taken(
     command: &mut Vec<String>,
     start: usize,
@@ -137,17 +153,15 @@ fn taken(
     last
 }
 
-/// `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
+/// Adds `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
 fn open_mpi(
     plan: &mut LaunchCommand,
-    start: usize,
-    library: &str,
-    inherited: Option<String>,
-    variables: &[(String, String)],
+    passed: Passed<'_>,
     environment: impl Fn(&str) -> Option<String>,
 ) {
-    // An LD_PRELOAD of the user's own is merged: two of them would be an error or overwrite each
-    // other, depending on the version.
+    let start = passed.start;
+    // The LD_PRELOAD of the user is merged. With two options -x LD_PRELOAD, some versions of Open MPI end with
+    // an error, and others use only one of them.
     let own = taken(&mut plan.command, start, |words| match words {
         [x, word, ..] if x == "-x" && word == PRELOAD => Some((2, None)),
         [x, word, ..] if x == "-x" => {
@@ -155,55 +169,36 @@ fn open_mpi(
         }
         _ => None,
     });
-    let preload = own.or(inherited);
-    let mut variables = variables.to_vec();
-    variables.insert(0, (PRELOAD.to_string(), joined(preload, library)));
+    let preload = (PRELOAD.to_string(), passed.preload(own));
+    let variables = [&[preload], passed.variables].concat();
     plan.environment.extend(app_file::variable(&plan.command, start, &variables, environment));
-    let mut words = Vec::new();
-    for (name, value) in &variables {
-        words.extend(["-x".to_string(), format!("{name}={value}")]);
-    }
-    let mut places: Vec<usize> =
-        (start..plan.command.len()).filter(|&k| plan.command[k] == ":").map(|k| k + 1).collect();
-    places.push(start);
-    places.sort_unstable();
+    let option = |(name, value): &(String, String)| ["-x".to_string(), format!("{name}={value}")];
+    let words: Vec<String> = variables.iter().flat_map(option).collect();
+    let colons = (start..plan.command.len()).filter(|&k| plan.command[k] == ":");
+    let places: Vec<usize> = std::iter::once(start).chain(colons.map(|k| k + 1)).collect();
     for place in places.into_iter().rev() {
         plan.command.splice(place..place, words.iter().cloned());
     }
 }
 
-/// `-genv NAME VALUE` behind the launcher; it counts for all programs of the launch.
-fn hydra(
-    plan: &mut LaunchCommand,
-    start: usize,
-    library: &str,
-    inherited: Option<String>,
-    variables: &[(String, String)],
-) {
-    let own = taken(&mut plan.command, start, |words| match words {
+/// Adds `-genv NAME VALUE` behind the launcher. It is for all programs of the launch.
+fn hydra(plan: &mut LaunchCommand, passed: Passed<'_>) {
+    let own = taken(&mut plan.command, passed.start, |words| match words {
         [flag, ..] if !matches!(flag.as_str(), "-genv" | "--genv" | "-env" | "--env") => None,
         [_, name, value, ..] if name == PRELOAD => Some((3, Some(value.clone()))),
         [_, word, ..] => Some((2, Some(word.strip_prefix("LD_PRELOAD=")?.to_string()))),
         _ => None,
     });
-    let preload = own.or(inherited);
-    let mut words = vec!["-genv".to_string(), PRELOAD.into(), joined(preload, library)];
-    for (name, value) in variables {
-        words.extend(["-genv".to_string(), name.clone(), value.clone()]);
-    }
-    plan.command.splice(start..start, words);
+    let preload = (PRELOAD.to_string(), passed.preload(own));
+    let variables = std::iter::once(&preload).chain(passed.variables).cloned();
+    let words = variables.flat_map(|(name, value)| ["-genv".to_string(), name, value]);
+    plan.command.splice(passed.start..passed.start, words);
 }
 
-/// `--export=…,LD_PRELOAD=…`, merged with an `--export` that is there. The settings go through
-/// srun's environment by name, because a value with a comma cannot be written into the list.
-fn srun(
-    plan: &mut LaunchCommand,
-    start: usize,
-    library: &str,
-    inherited: Option<String>,
-    exported: Option<String>,
-    variables: &[(String, String)],
-) -> Result<()> {
+/// Adds `--export=…,LD_PRELOAD=…`, merged with the `--export` of the user. The list has the names of the
+/// settings, whose values are in the environment of srun, because the list cannot hold a value with a comma.
+fn srun(plan: &mut LaunchCommand, passed: Passed<'_>, exported: Option<String>) -> Result<()> {
+    let Passed { start, variables, .. } = passed;
     let mut list = exported;
     let mut k = start;
     while k < plan.command.len() {
@@ -226,23 +221,16 @@ fn srun(
         .map(|entry| entry.trim().to_string())
         .filter(|entry| !entry.is_empty() && !entry.eq_ignore_ascii_case("NONE"))
         .collect();
-    let mut preload = inherited;
-    entries.retain(|entry| match entry.strip_prefix("LD_PRELOAD=") {
-        Some(value) => {
-            preload = Some(value.to_string());
-            false
-        }
-        None => entry != PRELOAD,
-    });
-    let preload = joined(preload, library);
+    let of_entry = |entry: &String| entry.strip_prefix("LD_PRELOAD=").map(str::to_string);
+    let preload = passed.preload(entries.iter().rev().find_map(of_entry));
+    entries.retain(|entry| entry.split('=').next() != Some(PRELOAD));
     if preload.contains(',') {
         return Err(Error::new(ErrorKind::Usage, "srun cannot pass a path with a comma on")
             .at(preload)
             .advise("a path without commas for the preloaded libraries"));
     }
     entries.push(format!("{PRELOAD}={preload}"));
-    let all = entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL"));
-    if !all {
+    if !entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL")) {
         let named = |name: &str| entries.iter().any(|e| e.split('=').next() == Some(name));
         let missing: Vec<String> =
             variables.iter().map(|v| v.0.clone()).filter(|name| !named(name)).collect();
@@ -253,9 +241,9 @@ fn srun(
     Ok(())
 }
 
-/// True if the word at `k` is the program and no longer an option's value. Options of srun that
-/// take a value take it in the next word when they are short or written without `=`; a word is
-/// therefore the program only if the one before it is not such an option.
+/// True if the word at `k` is the program, and not the value of an option. The value of an option of srun is
+/// the next word if the option is short or written without `=`. So a word is the program only if the word
+/// before it is not such an option.
 fn is_program(plan: &LaunchCommand, k: usize, start: usize) -> bool {
     /// Options of srun without a value.
     const BARE: &str = "-E -H -I -K -O -Q -Z -X -l -s -u -v -vv -vvv -k --contiguous \

@@ -1,18 +1,19 @@
-//! For programs that load their MPI library by themselves: which functions that library has.
+//! The functions of the MPI library of a program that loads this library by itself.
 //!
-//! Nothing here is allowed to fail or to take long: a launch whose MPI cannot be found out goes on
-//! without, and newer functions are then hidden from the program by the library.
+//! Nothing here may fail or take long. If the MPI library of a launch is not found, the launch runs without
+//! this information, and the preloaded library hides newer functions from the program.
 
-use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Program, Search, loaded_mpi, start};
+use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Search, Started, loaded_mpi, start};
 use crate::cli::launcher::{Launcher, LocatedLauncher, base_name};
 use crate::options::Functions;
 use std::path::Path;
 
-/// Names the MPI library of programs that load it by themselves, where it is not that of the launcher.
+/// The variable in which the user names the MPI library of programs that load it by themselves. It is needed
+/// if that library does not belong to the launcher.
 pub(in crate::cli) const MPI: &str = "RANKWEAVE_MPI";
 
-/// The value of the variable for a launch, or `None` if no program of it loads its MPI library by
-/// itself, or that library is not known.
+/// The value of the variable [`FUNCTIONS`](crate::options::FUNCTIONS) for a launch; `None` if no program of
+/// the launch loads its MPI library by itself, or if that library is not known.
 pub(in crate::cli) fn for_launch(
     found: &LocatedLauncher,
     command: &[String],
@@ -21,32 +22,25 @@ pub(in crate::cli) fn for_launch(
     let launch = LaunchLine::of(found, command);
     let library = Image::read(library).ok()?;
     launch.parts.iter().find_map(|part| {
-        let search = search_of(part);
-        let started = start(part);
-        let linked = match &started.program {
-            Program::Binary(image) => linked_mpi(image, &search).is_some(),
-            _ => false,
-        };
-        if linked {
+        let (search, started) = (search_of(part), start(part));
+        if started.binary().is_some_and(|image| linked_mpi(image, &search).is_some()) {
             return None;
         }
-        let (mpi, _) = loaded(&launch, part, &started.program, &search)?;
+        let (mpi, _) = loaded(&launch, part, &started, &search)?;
         Some(of(&library, &mpi))
     })
 }
 
-/// The variable for this preloaded library and this MPI library.
+/// The value of the variable for this preloaded library and this MPI library.
 fn of(library: &Image, mpi: &Mpi) -> String {
     Functions::encode(library.offered.iter().map(|name| name.as_bytes()), |name| {
         std::str::from_utf8(name).is_ok_and(|name| mpi.has(name))
     })
 }
 
-/// How libraries of a part of a launch are found.
+/// The search for the libraries that a part of a launch loads.
 pub(in crate::cli) fn search_of(part: &Part) -> Search {
-    let set = part.variables.iter().rev().find(|v| v.0 == "LD_LIBRARY_PATH");
-    let given = set.and_then(|v| v.1.clone()).or_else(|| std::env::var("LD_LIBRARY_PATH").ok());
-    Search::new(given.as_deref())
+    Search::new(part.variable("LD_LIBRARY_PATH").as_deref())
 }
 
 /// The MPI library that a program is linked with, itself or through its libraries.
@@ -54,17 +48,18 @@ fn linked_mpi(program: &Image, search: &Search) -> Option<Mpi> {
     search.closure(program.clone()).images.iter().skip(1).find_map(Mpi::of_image)
 }
 
-/// The MPI library that a program will load by itself, and how that is known.
+/// The MPI library that a program will load by itself, and how this library is known. Python is asked for
+/// mpi4py. Any other program is taken to use the library of the launcher.
 pub(in crate::cli) fn loaded(
     launch: &LaunchLine,
     part: &Part,
-    program: &Program,
+    started: &Started,
     search: &Search,
 ) -> Option<(Mpi, String)> {
     if let Some(named) = std::env::var_os(MPI).filter(|v| !v.is_empty()) {
         return Some((Mpi::of_file(Path::new(&named))?, format!("{MPI} names it")));
     }
-    if let Program::Binary(image) = program {
+    if let Some(image) = started.binary() {
         let name = base_name(&image.path);
         let python = name.starts_with("python") || name.starts_with("pypy");
         if python && let Some(known) = loaded_mpi(&image.path, part, search) {

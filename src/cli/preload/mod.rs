@@ -1,9 +1,9 @@
 //! Brings the library into the MPI processes of a launch, and only there.
 //!
-//! [`library`] finds the file to preload, [`settings`] the variables that are passed on,
-//! [`functions`] tells what the MPI library of an interpreter has, `sanitizer` what a program with
-//! AddressSanitizer needs, and [`command`] changes the
-//! command line so that the launcher hands all of it to the processes it starts.
+//! [`library`] finds the file to preload. [`settings`] collects the variables that are passed on.
+//! [`functions`] finds the functions that the MPI library of an interpreter has. `sanitizer` finds the option
+//! that a program with AddressSanitizer needs. [`command`] changes the command line so that the launcher
+//! passes all of these on to the processes that it starts.
 
 mod app_file;
 pub(in crate::cli) mod command;

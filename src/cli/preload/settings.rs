@@ -24,10 +24,10 @@ pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
 
 /// All `RANKWEAVE_` variables of an environment, sorted, and behind them those that were given.
 ///
-/// What is in the environment reaches the processes of this node by itself, but not those of other
-/// nodes, so all of it is passed on.
+/// The variables of the environment are passed on too, because the processes of other nodes do not inherit
+/// this environment.
 fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variables) -> Variables {
-    // What these two say is found out anew for every launch.
+    // The values of these two variables are found anew for every launch.
     let own = [library::VARIABLE, FUNCTIONS];
     let mut variables: Variables = environment
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -39,15 +39,13 @@ fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variab
     variables
 }
 
-/// What variables say; the last of a name counts. Errors: a value cannot be understood.
+/// The settings in a list of variables. If a name occurs several times, the last value counts. Errors: a value
+/// cannot be understood.
 fn settings_in(variables: &[(String, String)]) -> Result<Settings> {
     let (settings, errors) = Settings::from_env(|name| {
         variables.iter().rev().find(|v| v.0 == name).map(|v| v.1.clone())
     });
-    match errors.into_iter().next() {
-        Some(error) => Err(error),
-        None => Ok(settings),
-    }
+    errors.into_iter().next().map_or(Ok(settings), Err)
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! A figure as PNG, for documents that take no SVG.
 //!
-//! Letters are those of DejaVu Sans, which comes with the crate `dejavu`: the picture is the same
-//! on every machine, whatever fonts it has.
+//! The letters are those of DejaVu Sans, which comes with the crate `dejavu`. So the picture is the same on
+//! every machine, with any fonts.
 
 use super::{Figure, HEIGHT, INK, LEFT, SIDE, TOP, WIDTH};
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::report::grid::on_log_scale;
 use crate::report::palette::{EMPTY, Rgb, colour};
 use maud::html;
 use resvg::tiny_skia::{Color, Pixmap, PremultipliedColorU8, Transform};
@@ -14,7 +13,7 @@ use std::sync::Arc;
 
 /// The square of cells has at least this many pixels in each direction.
 const LEAST: usize = 860;
-/// The family that fonts of the SVG stand for here.
+/// The family that replaces all fonts of the SVG.
 const FAMILY: &str = "DejaVu Sans";
 
 /// Draws a figure. Every cell is a square of the same whole number of pixels.
@@ -53,12 +52,8 @@ fn cells(figure: &Figure<'_>, canvas: &mut Pixmap, [x, y]: [usize; 2], zoom: usi
     let rows = canvas.pixels_mut().chunks_exact_mut(width).skip(y).take(side * zoom);
     for (line, pixels) in rows.enumerate() {
         for (column, pixel) in pixels.iter_mut().skip(x).take(side * zoom).enumerate() {
-            let bytes = figure.grid.at(line / zoom, column / zoom);
-            let shade = match figure.range {
-                Some(range) if bytes > 0 => colour(on_log_scale(bytes, range)),
-                _ => EMPTY,
-            };
-            *pixel = opaque(shade);
+            let place = |range| figure.grid.place(line / zoom, column / zoom, range);
+            *pixel = opaque(figure.range.and_then(place).map_or(EMPTY, colour));
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::Page;
 use crate::base::error::Result;
+use crate::base::permutation::identity;
 use crate::matrix::{SparseMatrix, Traffic};
 use crate::report::figure::{CELLS, Figure};
 use crate::report::{Grid, node_order};
 use maud::{Markup, html};
 
 impl Page<'_> {
-    /// The traffic of the tasks; of a reordered launch in both orders of the ranks.
+    /// The traffic of the tasks. A reordered launch has a picture for each of the two orders.
     pub(super) fn pictures(&self) -> Result<Markup> {
         let reordered = self.launch.is_reordered();
         let figures = if reordered { self.before_and_after()? } else { self.by_task()? };
@@ -26,9 +27,9 @@ impl Page<'_> {
 
     fn by_task(&self) -> Result<Vec<Markup>> {
         let tasks = self.matrix.tasks();
-        let identity: Vec<u32> = (0..tasks as u32).collect();
+        let identity = identity(tasks);
         let order = node_order::by_node(self.launch, tasks);
-        // Nodes can be marked on the tasks where those of each stand together.
+        // Nodes can be marked on the axes if the tasks of each node are consecutive.
         let together = order.position_of_process == identity;
         let draw = |positions: &[u32], title: &str, unit, groups| {
             let grid = Grid::new(&self.matrix, positions, CELLS);
@@ -62,7 +63,7 @@ impl Page<'_> {
         grids.iter().zip(titles).map(draw).collect()
     }
 
-    /// The traffic from node to node; nothing for less than two nodes.
+    /// The traffic from node to node; empty for less than two nodes.
     pub(super) fn node_picture(&self, nodes: usize) -> Result<Markup> {
         if nodes < 2 {
             return Ok(html! {});
@@ -74,8 +75,7 @@ impl Page<'_> {
             .filter_map(|(i, j, t)| Some((node_of(i)?, node_of(j)?, t)))
             .collect();
         let matrix = SparseMatrix::from_entries(nodes, &entries);
-        let identity: Vec<u32> = (0..nodes as u32).collect();
-        let grid = Grid::new(&matrix, &identity, CELLS);
+        let grid = Grid::new(&matrix, &identity(nodes), CELLS);
         let figure = Figure {
             grid: &grid,
             range: grid.range(),

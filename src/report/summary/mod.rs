@@ -31,7 +31,7 @@ pub struct Summary {
     pub recorded_at: u64,
     /// Number of tasks.
     pub tasks: usize,
-    /// Number of nodes; 0 when unknown.
+    /// Number of nodes; 0 if they are not known.
     pub nodes: usize,
     /// Mode of the launch that recorded it.
     pub mode: LaunchMode,
@@ -43,7 +43,7 @@ pub struct Summary {
     pub decision: String,
     /// Tasks whose rows are missing, ascending.
     pub missing_tasks: Vec<u32>,
-    /// What is missing, in words.
+    /// The missing parts of the record, in words.
     pub lacks: Vec<String>,
     /// Predicted hop-bytes of the launcher's order and of the order that was used; `None` without a
     /// prediction.
@@ -52,11 +52,11 @@ pub struct Summary {
     pub kinds: Vec<KindSummary>,
     /// All traffic.
     pub total: Amount,
-    /// Traffic between tasks on different nodes in that launch; `None` when nodes are unknown.
+    /// Traffic between tasks on different nodes in that launch; `None` if the nodes are not known.
     pub internode_bytes: Option<u64>,
-    /// What [`Summary::internode_bytes`] would have been in the launcher's order.
+    /// [`Summary::internode_bytes`] as it would have been in the launcher's order.
     pub internode_bytes_given_order: Option<u64>,
-    /// Seconds between MPI_Init and MPI_Finalize on rank 0; 0 when unknown.
+    /// Seconds between MPI_Init and MPI_Finalize on rank 0; 0 if they are not known.
     pub wall_seconds: f64,
     /// These seconds in the earlier launch in the launcher's order that the record keeps.
     pub wall_seconds_given_order: Option<f64>,
@@ -73,15 +73,15 @@ pub struct Summary {
     /// Seconds of the launches that can be compared with this one: in the launcher's order, the
     /// oldest first.
     pub past_seconds_given_order: Vec<f64>,
-    /// The same of reordered ones.
+    /// Seconds of the reordered launches that can be compared with this one, the oldest first.
     pub past_seconds_reordered: Vec<f64>,
-    /// Seconds in MPI of those launches in the launcher's order in which they were measured.
+    /// Seconds in MPI of those launches in the launcher's order in which these seconds were measured.
     pub past_mpi_seconds_given_order: Vec<f64>,
-    /// The same of reordered ones.
+    /// Seconds in MPI of those reordered launches in which they were measured.
     pub past_mpi_seconds_reordered: Vec<f64>,
-    /// What these times say about reordering, in words; empty unless there are launches of both kinds.
+    /// A comparison of these times, in words; empty unless there are launches of both kinds.
     pub measured: String,
-    /// What `rankweave check` found about the program.
+    /// The verdicts on the program.
     pub checks: Vec<Check>,
     /// The tasks that send most.
     pub top_senders: Vec<Sender>,
@@ -98,9 +98,9 @@ pub struct Check {
     pub tasks: u64,
     /// Seeds of the permutations.
     pub seeds: Vec<u64>,
-    /// When, seconds since 1970-01-01 UTC.
+    /// Time of the check, in seconds since 1970-01-01 UTC.
     pub checked_at: u64,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: String,
 }
 
@@ -126,7 +126,7 @@ pub struct KindSummary {
 }
 
 impl KindSummary {
-    /// True if the calls were counted and what they send was computed from a model of their algorithms.
+    /// True if the calls were counted and their traffic was computed from a model of their algorithms.
     pub fn is_modelled(&self) -> bool {
         self.kind == Kind::Collective.name()
     }
@@ -144,13 +144,14 @@ impl Summary {
             }
         };
         let known = !launch.placement.node_of_process.is_empty();
+        let kind =
+            |&k: &Kind| KindSummary { kind: k.name(), amount: amount(record.matrix.layer(k)) };
         let unfinished = record.unfinished.clone().unwrap_or_default();
         let predicted = Some(launch.predicted).filter(|&p| p != (0, 0));
-        let past = record
-            .history
-            .last()
-            .map(|last| LaunchTimes::of(&record.history, last.work, last.places))
-            .unwrap_or_default();
+        let baseline = record.baseline.as_ref();
+        let past = record.history.last();
+        let past = past.map(|last| LaunchTimes::of(&record.history, last.work, last.places));
+        let past = past.unwrap_or_default();
         Summary {
             schema: 1,
             key: record.key.clone(),
@@ -167,24 +168,17 @@ impl Summary {
             missing_tasks: unfinished.missing,
             lacks: unfinished.lacks,
             predicted,
-            kinds: kinds
-                .iter()
-                .map(|&k| KindSummary { kind: k.name(), amount: amount(record.matrix.layer(k)) })
-                .collect(),
+            kinds: kinds.iter().map(kind).collect(),
             total: amount(&matrix),
             internode_bytes: known.then(|| matrix.bytes_between(nodes_of(true))),
             internode_bytes_given_order: known.then(|| matrix.bytes_between(nodes_of(false))),
             wall_seconds: launch.wall_seconds,
-            wall_seconds_given_order: record.baseline.as_ref().map(|b| b.wall_seconds),
+            wall_seconds_given_order: baseline.map(|b| b.wall_seconds),
             mpi_seconds: launch.in_mpi.map(|t| t.mean_seconds),
             mpi_seconds_max: launch.in_mpi.map(|t| t.max_seconds),
             mpi_percent: launch.in_mpi.and_then(|t| t.percent_of(launch.wall_seconds)),
             mpi_calls_timed: launch.in_mpi.map(|t| t.calls),
-            mpi_seconds_given_order: record
-                .baseline
-                .as_ref()
-                .and_then(|b| b.in_mpi)
-                .map(|t| t.mean_seconds),
+            mpi_seconds_given_order: baseline.and_then(|b| b.in_mpi).map(|t| t.mean_seconds),
             measured: past.words(),
             past_mpi_seconds_given_order: past.in_mpi_given,
             past_mpi_seconds_reordered: past.in_mpi_reordered,
@@ -196,7 +190,7 @@ impl Summary {
         }
     }
 
-    /// Adds what `rankweave check` found about the program.
+    /// Adds the verdicts on the program.
     #[must_use]
     pub fn with_checks(mut self, verdicts: &[Verdict]) -> Self {
         let check = |v: &Verdict| Check {

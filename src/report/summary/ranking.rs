@@ -3,7 +3,7 @@
 use crate::matrix::{SparseMatrix, Traffic};
 use serde::Serialize;
 
-/// What a task sent and to how many.
+/// The traffic that a task sent, and the number of its receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sender {
     /// The task.
@@ -27,37 +27,32 @@ pub struct Pair {
     pub bytes: u64,
     /// Messages both ways.
     pub messages: u64,
-    /// True if they sat on different nodes; `None` when unknown.
+    /// True if the tasks were on different nodes; `None` if the nodes are not known.
     pub internode: Option<bool>,
 }
 
 /// The tasks that send most bytes, the most first.
 pub(super) fn top_senders(matrix: &SparseMatrix, most: usize) -> Vec<Sender> {
-    let mut senders: Vec<Sender> = (0..matrix.tasks())
-        .map(|i| {
-            let mut sum = Traffic::default();
-            matrix.row(i).for_each(|(_, t)| sum.add(t));
-            Sender {
-                task: i as u32,
-                bytes: sum.bytes,
-                messages: sum.messages,
-                receivers: matrix.row(i).count(),
-            }
-        })
-        .filter(|s| s.receivers > 0)
-        .collect();
+    let sender = |task: usize| {
+        let mut sum = Traffic::default();
+        matrix.row(task).for_each(|(_, t)| sum.add(t));
+        let Traffic { bytes, messages } = sum;
+        Sender { task: task as u32, bytes, messages, receivers: matrix.row(task).count() }
+    };
+    let senders = (0..matrix.tasks()).map(sender);
+    let mut senders: Vec<Sender> = senders.filter(|s| s.receivers > 0).collect();
     senders.sort_by_key(|s| (std::cmp::Reverse(s.bytes), s.task));
     senders.truncate(most);
     senders
 }
 
-/// The pairs with most traffic, both directions added up; pairs of a task with itself left out.
+/// The pairs with most traffic, both directions added up. Traffic of a task with itself does not count.
 pub fn top_pairs(
     matrix: &SparseMatrix,
     most: usize,
     node_of: &dyn Fn(usize) -> Option<usize>,
 ) -> Vec<Pair> {
-    // Kept sorted and short: a full matrix has too many pairs to sort them all.
+    // The list stays sorted and short, because a full matrix has too many pairs to sort them all.
     let mut top: Vec<Pair> = Vec::new();
     for (i, j, there) in matrix.entries().filter(|e| e.0 != e.1) {
         let back = matrix.get(j as usize, i as usize);

@@ -141,10 +141,7 @@ impl Args {
             pairs,
             left_alone,
         };
-        match self.json {
-            true => output::print_json(&comparison.json())?,
-            false => output::print(&comparison.text())?,
-        }
+        output::print_as(self.json, || comparison.json(), || comparison.text())?;
         Ok(if comparison.verdict() == Verdict::Faster { Exit::Done } else { Exit::Nothing })
     }
 

@@ -3,7 +3,7 @@
 use super::bindings::Bindings;
 use super::finding::{Finding, Severity};
 use super::probe;
-use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Program, Started};
+use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Started};
 use crate::options::{Mode, Settings};
 use crate::store;
 use std::path::PathBuf;
@@ -25,14 +25,6 @@ impl Diagnosed {
     /// True if nothing prevents recording.
     pub(super) fn recorded(&self) -> bool {
         has_no_problem(&self.findings)
-    }
-
-    /// The program, if it is a binary.
-    pub(super) fn binary(&self) -> Option<&Image> {
-        match &self.started.program {
-            Program::Binary(image) => Some(image),
-            _ => None,
-        }
     }
 }
 
@@ -67,7 +59,7 @@ impl Diagnosis {
     /// Path and identity of the program.
     pub(super) fn identity(&self) -> Option<(PathBuf, store::Identity)> {
         let program = self.programs.first()?;
-        let exe = program.binary()?.path.canonicalize().ok()?;
+        let exe = program.started.binary()?.path.canonicalize().ok()?;
         let identity = store::identity(&exe, &program.started.words).ok()?;
         Some((exe, identity))
     }

@@ -5,7 +5,7 @@ use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::warning;
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
-use crate::cli::inspect::{LaunchLine, Mpi, Part, Program, Search, start};
+use crate::cli::inspect::{LaunchLine, Mpi, Part, Search, start};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
 use crate::options::{Mode, Settings};
@@ -41,8 +41,8 @@ impl Diagnosis {
         let search = preload::functions::search_of(&part);
         let started = start(&part);
         let mut diagnosed = Diagnosed { part, started, ..Diagnosed::default() };
-        if let Program::Binary(image) = &diagnosed.started.program {
-            let closure = search.closure((**image).clone());
+        if let Some(image) = diagnosed.started.binary() {
+            let closure = search.closure(image.clone());
             diagnosed.bindings = Bindings::of(&closure);
             diagnosed.mpi =
                 closure.images.iter().skip(1).find_map(Mpi::of_image).map(|m| (m, None));
@@ -53,12 +53,8 @@ impl Diagnosis {
             program::missing_libraries(&mut diagnosed, &closure);
         }
         if diagnosed.mpi.is_none() {
-            let loaded = preload::functions::loaded(
-                &self.launch,
-                &diagnosed.part,
-                &diagnosed.started.program,
-                &search,
-            );
+            let (part, started) = (&diagnosed.part, &diagnosed.started);
+            let loaded = preload::functions::loaded(&self.launch, part, started, &search);
             diagnosed.mpi = loaded.map(|(mpi, how)| (mpi, Some(how)));
         }
         program::check(&mut diagnosed, self);

@@ -38,7 +38,7 @@ fn program(p: &Diagnosed) -> Value {
         "ranks": p.part.ranks,
         "file": p.started.path,
         "through": p.started.through.iter().map(|t| &t.name).collect::<Vec<_>>(),
-        "architecture": p.binary().map(Image::architecture),
+        "architecture": p.started.binary().map(Image::architecture),
         "mpi": p.mpi.as_ref().map(|m| mpi(&m.0)),
         "mpi_loaded_by_itself": p.mpi.as_ref().is_some_and(|m| m.1.is_some()),
         "mpi_known_from": p.mpi.as_ref().and_then(|m| m.1.clone()),

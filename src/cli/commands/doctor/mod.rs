@@ -76,11 +76,7 @@ impl Args {
         if self.probe {
             diagnosis.probe(&self.launch)?;
         }
-        if self.json {
-            output::print_json(&json::json(&diagnosis))?;
-        } else {
-            output::print(&text::text(&diagnosis))?;
-        }
+        output::print_as(self.json, || json::json(&diagnosis), || text::text(&diagnosis))?;
         Ok(if diagnosis.recorded() { Exit::Done } else { Exit::Nothing })
     }
 }

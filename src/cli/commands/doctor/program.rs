@@ -4,6 +4,7 @@
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity, note, problem, warning};
 use super::sanitizer;
+use crate::base::file;
 use crate::cli::inspect::{Closure, Image, Mpi, Program};
 use crate::cli::launcher::{Launcher, base_name};
 use crate::cli::preload;
@@ -198,8 +199,8 @@ fn interpreter_of(name: &str) -> Option<&'static str> {
 /// Finds programs that run with rights of their own: the loader does not preload into them.
 fn privileges(path: &Path, found: &mut Vec<Finding>) {
     let Ok(metadata) = path.metadata() else { return };
-    // SAFETY: no preconditions.
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // SAFETY: getegid has no preconditions and cannot fail.
+    let (user, group) = (file::user(), unsafe { libc::getegid() });
     let mode = metadata.mode();
     let level = |is_own| if is_own { Severity::Warning } else { Severity::Problem };
     let ignored = "the dynamic linker ignores LD_PRELOAD with a path for it";

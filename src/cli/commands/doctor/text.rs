@@ -3,7 +3,7 @@
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::Finding;
 use super::probe;
-use crate::cli::inspect::{Mpi, Program};
+use crate::cli::inspect::Mpi;
 use crate::cli::launcher::Launcher;
 use crate::report::units;
 
@@ -78,8 +78,7 @@ fn facts(program: &Diagnosed) -> Vec<(&'static str, String)> {
         true => String::new(),
         false => format!(", through {}", through.join(", ")),
     };
-    if let (Program::Binary(image), Some(path)) = (&program.started.program, &program.started.path)
-    {
+    if let (Some(image), Some(path)) = (program.started.binary(), &program.started.path) {
         facts.push(("  file", format!("{}, {}{through}", path.display(), image.architecture())));
     }
     if let Some((mpi, how)) = &program.mpi {

@@ -94,9 +94,10 @@ impl NoiseArgs {
             return Err(no_links(objective, instance.topology.as_ref()));
         }
         if instance.slots.len() < instance.matrix.tasks() {
+            let (tasks, slots) = (instance.matrix.tasks(), instance.slots.len());
             return Err(Error::new(
                 ErrorKind::Infeasible,
-                format!("{} tasks on {} slots", instance.matrix.tasks(), instance.slots.len()),
+                format!("{tasks} tasks on {slots} slots"),
             )
             .at("--noise")
             .advise("at least as many slots as tasks"));
@@ -128,24 +129,14 @@ impl NoiseArgs {
         for kind in kinds {
             for &k in &self.noise_levels {
                 progress.report("noise", answer.levels.len() as u64, total);
-                let Sample { mean, ci95, count } = study
+                let Sample { mean, ci95, count: samples } = study
                     .noisy(kind, k, &mut budget)
                     .map_err(|e| if e.place().is_none() { e.at("--noise-levels") } else { e })?;
-                answer.levels.push(NoiseLevel {
-                    noise: kind.name(),
-                    k,
-                    mean,
-                    ci95,
-                    samples: count,
-                });
+                answer.levels.push(NoiseLevel { noise: kind.name(), k, mean, ci95, samples });
             }
         }
         drop(meter);
-        if json {
-            output::print_json(&answer)?
-        } else {
-            output::print(&text(&answer))?
-        }
+        output::print_as(json, || &answer, || text(&answer))?;
         Ok(Exit::Done)
     }
 }

@@ -8,9 +8,8 @@ use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
-use crate::mapping::{
-    self, Budget, Loads, Mapper, Objective, Preset, Previous, Problem, ProblemBuilder,
-};
+use crate::mapping::{self, Balanced, Budget, Loads, Mapper, Objective, Outcome};
+use crate::mapping::{Preset, Previous, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use crate::metrics;
 use crate::options;
@@ -129,13 +128,13 @@ pub struct Args {
     json: bool,
 }
 
-/// Names of the algorithms and where each comes from.
+/// The names of the algorithms, each with its source.
 fn algorithms() -> String {
     let names = mapping::registry().iter();
     names.map(|m| format!("{:<26}{}\n", m.name(), m.source())).collect()
 }
 
-/// What was computed, whichever way.
+/// A mapping, however it was computed.
 struct Solution {
     slot_of_task: Vec<usize>,
     diagnostics: Vec<(&'static str, String)>,
@@ -202,8 +201,8 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// Writes the mapping: to the file that was asked for, or to standard output unless that is for
-    /// the JSON.
+    /// Writes the mapping to the file that the user gave, or else to standard output. With --json, standard
+    /// output is for the JSON.
     fn write(&self, slot_of_task: &[usize]) -> Result<()> {
         if self.out.is_none() && self.json {
             return Ok(());
@@ -235,10 +234,7 @@ impl Args {
         if let Some(capacities) = self.capacities(graph.vertices(), instance.slots.len())? {
             builder = builder.capacities(&capacities);
         }
-        for &(task, slot) in fixed {
-            builder = builder.fix(task, slot);
-        }
-        Ok(builder)
+        Ok(fixed.iter().fold(builder, |builder, &(task, slot)| builder.fix(task, slot)))
     }
 
     /// The graph without its light edges.
@@ -265,7 +261,7 @@ impl Args {
         Ok(Graph::from_edges(vertices, &edges))
     }
 
-    /// Runs the algorithm, in the way that the options ask for.
+    /// Computes the mapping: with or without loads, and with or without a previous mapping.
     fn solve(
         &self,
         builder: ProblemBuilder<'_>,
@@ -273,67 +269,49 @@ impl Args {
         instance: &Instance,
         budget: &mut Budget,
     ) -> Result<Solution> {
-        let previous = match &self.previous {
-            None => None,
-            Some(path) => Some(Previous {
-                slot_of_task: number_file::mapping(path)?,
-                migration_cost: self.migration_cost,
-            }),
-        };
-        let moves = |moved, forced_moves| {
-            Some(Moves { moved, forced_moves, migration_cost: self.migration_cost })
-        };
-        if let Some(path) = &self.weights {
-            let expected = "one load on each line; line i (from 0) belongs to task i";
-            let weights = number_file::read(path, "the load", expected)?;
-            let loads =
-                Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;
-            let placed = |e: Error| if e.place().is_none() { e.at(path.display()) } else { e };
-            let (answer, moves) = match &previous {
-                None => {
-                    let answer = mapping::map_with_loads(builder, &loads, mapper, budget);
-                    (answer.map_err(placed)?, None)
-                }
+        let migration_cost = self.migration_cost;
+        let previous = self.previous.as_deref().map(number_file::mapping).transpose()?;
+        let previous = previous.map(|slot_of_task| Previous { slot_of_task, migration_cost });
+        let moves = |moved, forced_moves| Some(Moves { moved, forced_moves, migration_cost });
+        let Some(path) = &self.weights else {
+            let problem = builder.build()?;
+            let (outcome, moves) = match &previous {
+                None => (mapper.map(&problem, budget)?, None),
                 Some(previous) => {
-                    let answer =
-                        mapping::remap_with_loads(builder, &loads, previous, mapper, budget);
-                    let answer = answer.map_err(|e| e.at("--weights with --previous"))?;
-                    (answer.mapping, moves(answer.moved, answer.forced))
+                    let answer = mapping::remap(&problem, previous, mapper, budget);
+                    let answer = answer.map_err(|e| e.at("--previous"))?;
+                    (answer.outcome, moves(answer.moved, answer.forced))
                 }
             };
-            let of_slots = loads.of_slots(instance.topology.slots(), &answer.slot_of_task);
-            return Ok(Solution {
-                slot_of_task: answer.slot_of_task,
-                diagnostics: answer.diagnostics,
-                moves,
-                load: Some(Load {
-                    max_load: of_slots.into_iter().max().unwrap_or(0),
-                    mean_load: loads.total() as f64 / instance.slots.len().max(1) as f64,
-                }),
-            });
-        }
-        let problem = builder.build()?;
-        let Some(previous) = previous else {
-            let outcome = mapper.map(&problem, budget)?;
-            return Ok(Solution {
-                slot_of_task: outcome.slot_of_task,
-                diagnostics: outcome.diagnostics,
-                moves: None,
-                load: None,
-            });
+            let Outcome { slot_of_task, diagnostics, .. } = outcome;
+            return Ok(Solution { slot_of_task, diagnostics, moves, load: None });
         };
-        let answer =
-            mapping::remap(&problem, &previous, mapper, budget).map_err(|e| e.at("--previous"))?;
-        Ok(Solution {
-            slot_of_task: answer.outcome.slot_of_task,
-            diagnostics: answer.outcome.diagnostics,
-            moves: moves(answer.moved, answer.forced),
-            load: None,
-        })
+        let expected = "one load on each line; line i (from 0) belongs to task i";
+        let weights = number_file::read(path, "the load", expected)?;
+        let loads = Loads::new(weights, self.imbalance / 100.0).map_err(|e| e.at("--imbalance"))?;
+        let placed = |e: Error| if e.place().is_none() { e.at(path.display()) } else { e };
+        let (balanced, moves) = match &previous {
+            None => {
+                let answer = mapping::map_with_loads(builder, &loads, mapper, budget);
+                (answer.map_err(placed)?, None)
+            }
+            Some(previous) => {
+                let answer = mapping::remap_with_loads(builder, &loads, previous, mapper, budget);
+                let answer = answer.map_err(|e| e.at("--weights with --previous"))?;
+                (answer.mapping, moves(answer.moved, answer.forced))
+            }
+        };
+        let Balanced { slot_of_task, diagnostics, .. } = balanced;
+        let of_slots = loads.of_slots(instance.topology.slots(), &slot_of_task);
+        let load = Some(Load {
+            max_load: of_slots.into_iter().max().unwrap_or(0),
+            mean_load: loads.total() as f64 / instance.slots.len().max(1) as f64,
+        });
+        Ok(Solution { slot_of_task, diagnostics, moves, load })
     }
 
-    /// Tasks that each slot may take; `None` if it is one for all. Never more than an even
-    /// distribution needs: a slot left empty while others share is not what anyone wants.
+    /// How many tasks each slot may take; `None` if every slot takes one task. No slot takes more tasks than an
+    /// even distribution needs, so that no slot stays empty while others are shared.
     fn capacities(&self, tasks: usize, slots: usize) -> Result<Option<Vec<u32>>> {
         let factor = self.oversubscribe;
         if !(1.0..=1e6).contains(&factor) {
@@ -350,21 +328,19 @@ impl Args {
     }
 }
 
-/// `0=0,3=17`: pairs of task and slot.
+/// The pairs of task and slot in a list such as `0=0,3=17`.
 fn fixed(text: Option<&str>) -> Result<Vec<(u32, usize)>> {
+    let pair = |part: &str| {
+        let (task, slot) = part.split_once('=')?;
+        Some((task.trim().parse().ok()?, slot.trim().parse().ok()?))
+    };
+    let wrong = |part: &str| {
+        Error::new(ErrorKind::Usage, format!("'{part}' is not TASK=SLOT"))
+            .at("--fix")
+            .advise("a list such as 0=0,3=17")
+    };
     let parts = text.unwrap_or("").split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts
-        .map(|part| {
-            let pair = part.split_once('=').map(|(task, slot)| (task.trim(), slot.trim()));
-            pair.and_then(|(task, slot)| Some((task.parse().ok()?, slot.parse().ok()?))).ok_or_else(
-                || {
-                    Error::new(ErrorKind::Usage, format!("'{part}' is not TASK=SLOT"))
-                        .at("--fix")
-                        .advise("a list such as 0=0,3=17")
-                },
-            )
-        })
-        .collect()
+    parts.map(|part| pair(part).ok_or_else(|| wrong(part))).collect()
 }
 
 #[cfg(test)]

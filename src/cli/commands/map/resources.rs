@@ -1,4 +1,4 @@
-//! What this process used so far: CPU time and memory.
+//! The CPU time and the memory that this process used so far.
 
 use std::time::Duration;
 

@@ -24,17 +24,17 @@ pub(super) struct MappingSummary {
     pub(super) load: Option<Load>,
 }
 
-/// With `--previous`.
+/// The additional figures with `--previous`.
 #[derive(Serialize)]
 pub(super) struct Moves {
-    /// Tasks that are not where they were.
+    /// The number of tasks that are not on their previous slot.
     pub(super) moved: usize,
-    /// Of these, those whose slot may not be used any more.
+    /// The number of moved tasks whose previous slot may not be used any more.
     pub(super) forced_moves: usize,
     pub(super) migration_cost: u64,
 }
 
-/// With `--weights`.
+/// The additional figures with `--weights`.
 #[derive(Serialize)]
 pub(super) struct Load {
     pub(super) max_load: u128,
@@ -69,16 +69,14 @@ impl MappingSummary {
             out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
         }
         if let Some(moves) = &self.moves {
+            let Moves { moved, forced_moves, .. } = moves;
             out.push_str(&format!(
-                "\n{} tasks moved, {} of them because their slot is gone",
-                moves.moved, moves.forced_moves
+                "\n{moved} tasks moved, {forced_moves} of them because their slot is gone"
             ));
         }
         if let Some(load) = &self.load {
-            out.push_str(&format!(
-                "\nload of a slot {} at most, mean {:.1}",
-                load.max_load, load.mean_load
-            ));
+            let Load { max_load, mean_load } = load;
+            out.push_str(&format!("\nload of a slot {max_load} at most, mean {mean_load:.1}"));
         }
         out.push_str(&format!(
             "\n{}, {} of CPU time, {} at most\n",

@@ -1,4 +1,4 @@
-//! Records that their store refused at the end of a program, and that wait beside it.
+//! Records that their store refused at the end of a program, and that wait in a directory of the node.
 
 use super::{Action, Settled};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -7,10 +7,10 @@ use crate::store::{Held, Record, Store};
 use serde_json::json;
 use std::cell::Cell;
 
-/// Stores a record that its store had refused, unless a newer one is there or one of another number
-/// of tasks; or removes it.
+/// Stores or removes a record that its store had refused. It is not stored if the store has a newer record,
+/// or a record with another number of tasks, unless the user forces this.
 ///
-/// Errors: it cannot be read, stored or removed, or it waits in that very store.
+/// Errors: the record cannot be read, stored or removed, or it already waits in the directory of the store.
 pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Result<Settled> {
     let entry = &held.entry;
     let key = units::printable(&entry.key);
@@ -32,12 +32,10 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
     let (record, file) = held.read()?;
     let store = asked.map_or_else(|| held.store(), |store| Ok(store.clone()))?;
     if held.waits_in(&store) {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            format!("the record {key} already waits in the directory that --store names"),
-        )
-        .at(entry.path.display())
-        .advise("--store with another directory"));
+        let what = format!("the record {key} already waits in the directory that --store names");
+        return Err(Error::new(ErrorKind::Usage, what)
+            .at(entry.path.display())
+            .advise("--store with another directory"));
     }
     let why = Cell::new("");
     let stays = |before: &Record| {
@@ -82,7 +80,7 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
     Ok(Settled { result, left })
 }
 
-/// Why a record that waits could not be stored where it belongs: it is damaged, or names no store.
+/// The reason why a record that waits cannot be stored in its own store: it is damaged, or it names no store.
 pub(super) fn problem(held: &Held) -> Option<Error> {
     held.read().err().or_else(|| held.store().err())
 }

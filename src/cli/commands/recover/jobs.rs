@@ -1,4 +1,4 @@
-//! Jobs that did not reach MPI_Finalize: their files become a record.
+//! Jobs that did not reach MPI_Finalize. Their files become a record.
 
 use super::{Action, Settled};
 use crate::base::clock::since_1970;
@@ -9,10 +9,10 @@ use crate::store::Store;
 use crate::store::spill::{LeftoverJob, Recovery};
 use serde_json::json;
 
-/// Ranges of missing tasks that are listed.
+/// The largest number of ranges of missing tasks that are listed.
 const MOST_RANGES: usize = 8;
 
-/// Makes a record of what a job left, or removes it.
+/// Makes a record of the files of a job, or removes the files.
 ///
 /// Errors: the files cannot be read, or the store cannot be written.
 pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -> Result<Settled> {
@@ -46,7 +46,7 @@ pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -
     Ok(Settled { result, left: outcome.left })
 }
 
-/// The number of a job, as it is shown and asked for.
+/// The number of a job, as listings show it and as --job takes it.
 pub(super) fn id(job: &LeftoverJob) -> String {
     format!("{:016x}", job.job.id)
 }

@@ -1,13 +1,13 @@
-//! What is left of jobs, shown without doing anything.
+//! The list of the files and records that can be recovered.
 
 use super::Remains;
 use super::held_records::problem;
 use super::jobs::id;
 use crate::report::units;
-use crate::store::spill::LeftoverJob;
+use crate::store::spill::{LeftoverJob, Stray};
 use serde_json::{Value, json};
 
-/// What is there for scripts.
+/// The list for scripts.
 pub(super) fn json(found: &Remains, failures: &[String]) -> Value {
     let jobs: Vec<_> = found
         .jobs
@@ -28,11 +28,9 @@ pub(super) fn json(found: &Remains, failures: &[String]) -> Value {
             })
         })
         .collect();
-    let strays: Vec<_> = found
-        .strays
-        .iter()
-        .map(|s| json!({ "file": s.path.display().to_string(), "problem": s.error.to_string() }))
-        .collect();
+    let stray =
+        |s: &Stray| json!({ "file": s.path.display().to_string(), "problem": s.error.to_string() });
+    let strays: Vec<_> = found.strays.iter().map(stray).collect();
     let unstored: Vec<_> = found
         .held
         .iter()
@@ -55,51 +53,39 @@ pub(super) fn json(found: &Remains, failures: &[String]) -> Value {
     })
 }
 
-/// What is there for people.
+/// The list for people.
 pub(super) fn table(found: &Remains) -> String {
     let Remains { jobs, strays, held: waiting, .. } = found;
     let key = |job: &LeftoverJob| units::printable(&job.job.key);
     let wide = jobs.iter().map(key).chain(waiting.iter().map(|h| units::printable(&h.entry.key)));
     let wide = wide.map(|k| k.chars().count()).max().unwrap_or(0).max(3);
-    let mut out = format!(
-        "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {}\n",
-        "JOB", "KEY", "TASKS", "SIZE", "STARTED", "THE PROGRAM"
-    );
-    for job in jobs {
+    let mut out = String::new();
+    let mut line = |[job, key, tasks, size, started, program]: [&str; 6]| {
         out.push_str(&format!(
-            "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {}\n",
-            id(job),
-            key(job),
-            format!("{} of {}", job.found(), job.job.tasks),
-            units::bytes(job.size),
-            units::time(job.job.started_at),
-            job.how()
+            "{job:<16}  {key:<wide$}  {tasks:>11}  {size:>9}  {started:<20}  {program}\n"
         ));
+    };
+    line(["JOB", "KEY", "TASKS", "SIZE", "STARTED", "THE PROGRAM"]);
+    for job in jobs {
+        let tasks = format!("{} of {}", job.found(), job.job.tasks);
+        let (size, started) = (units::bytes(job.size), units::time(job.job.started_at));
+        line([&id(job), &key(job), &tasks, &size, &started, job.how()]);
     }
     for held in waiting {
         let entry = &held.entry;
-        // A damaged file does not say when it was.
+        // The head of a damaged file does not have the time.
         let ended = match entry.recorded_at {
             0 => String::new(),
             at => format!("ended {}; ", units::time(at)),
         };
         let what = match (problem(held), held.store()) {
-            (None, Ok(store)) => {
-                format!("its store refused the record: {}", store.directory().display())
-            }
-            (Some(error), _) | (None, Err(error)) => {
-                format!("its store refused the record; problem: {error}")
-            }
+            (None, Ok(store)) => format!(": {}", store.directory().display()),
+            (Some(error), _) | (None, Err(error)) => format!("; problem: {error}"),
         };
-        out.push_str(&format!(
-            "{:<16}  {:<wide$}  {:>11}  {:>9}  {:<20}  {ended}{what}\n",
-            "",
-            units::printable(&entry.key),
-            entry.tasks,
-            units::bytes(entry.size),
-            // When it started is not in the head of the file.
-            "",
-        ));
+        let what = format!("{ended}its store refused the record{what}");
+        let (tasks, size) = (entry.tasks.to_string(), units::bytes(entry.size));
+        // The head of the file does not have the time at which the program started.
+        line(["", &units::printable(&entry.key), &tasks, &size, "", &what]);
     }
     for stray in strays {
         out.push_str(&format!("unreadable: {}\n", stray.error));

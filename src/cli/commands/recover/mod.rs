@@ -8,6 +8,7 @@ mod jobs;
 mod listing;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::options::Spill;
@@ -16,7 +17,6 @@ use crate::store::spill::{Choice, LeftoverJob, Stray, candidates, collect};
 use crate::store::{Held, RefusedRecords, in_order};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -115,13 +115,13 @@ impl Args {
             let whose = format!("job {}: ", jobs::id(job));
             outcome.add(&whose, jobs::settle(job, asked.as_ref(), action));
         }
-        // A record that waits knows its own store, and a variable is set for all launches.
+        // A record that waits names its own store. Only the option --store overrides it, not the variable.
         let typed = self.store.typed();
         for held in &found.held {
             outcome.add("", held_records::settle(held, typed.as_ref(), action));
         }
         for stray in found.strays.iter().filter(|s| !s.running) {
-            outcome.add("", self.settle_stray(stray, found.user));
+            outcome.add("", self.settle_stray(stray));
         }
         if self.json {
             let Tally { results, failures } = &outcome;
@@ -140,12 +140,11 @@ impl Args {
     /// Finds the files that jobs left in the directories.
     fn look(&self) -> Result<Remains> {
         let asked = self.store.given();
-        // SAFETY: geteuid has no preconditions and cannot fail.
-        let user = unsafe { libc::geteuid() };
+        let user = file::user();
         let directories = self.directories()?;
         let look = || collect(&directories, asked.as_ref(), user);
         let (mut jobs, mut strays, mut errors) = look();
-        // Launchers return while the last of their processes still end.
+        // A launcher may return before the last of its processes has ended.
         let patient = !self.list && !self.running;
         let since = Instant::now();
         while patient && jobs.iter().any(|j| j.running > 0) && since.elapsed() < PATIENCE {
@@ -158,10 +157,10 @@ impl Args {
             jobs.retain(|job| jobs::id(job).starts_with(&wanted));
             strays.clear();
         }
-        Ok(Remains { jobs, strays, held, errors, user })
+        Ok(Remains { jobs, strays, held, errors })
     }
 
-    /// Shows what is there and does nothing.
+    /// Shows the files and records that were found, and changes nothing.
     fn show(&self, found: &Remains, outcome: &Tally) -> Result<Exit> {
         if self.json {
             output::print_json(&listing::json(found, &outcome.failures))?;
@@ -175,11 +174,10 @@ impl Args {
         }
     }
 
-    /// Removes a file that cannot be read, if that is asked for and it is ours.
-    fn settle_stray(&self, stray: &Stray, user: u32) -> Result<Settled> {
+    /// Removes a file that cannot be read, if the user asked for this and owns the file.
+    fn settle_stray(&self, stray: &Stray) -> Result<Settled> {
         // Files of other users in a common store stay.
-        let is_ours = std::fs::symlink_metadata(&stray.path).is_ok_and(|m| m.uid() == user);
-        if !self.discard || !is_ours {
+        if !self.discard || !file::is_own(&stray.path) {
             return Err(stray.error.clone());
         }
         let path = stray.path.display().to_string();
@@ -189,7 +187,7 @@ impl Args {
         Ok(Settled { result: json!({ "removed": path }), left: None })
     }
 
-    /// The directories to look in, each once, by whatever names.
+    /// The directories to search. A directory with several names is searched once.
     fn directories(&self) -> Result<Vec<PathBuf>> {
         let mut all = self.directories.clone();
         if all.is_empty() {
@@ -200,7 +198,7 @@ impl Args {
             all.extend(candidates(None));
         }
         let mut seen = HashSet::new();
-        // A directory that does not exist is told apart by its name.
+        // A directory that does not exist is known by its name only.
         all.retain(|d| seen.insert(std::fs::canonicalize(d).unwrap_or_else(|_| d.clone())));
         Ok(all)
     }
@@ -219,7 +217,7 @@ impl Args {
     }
 }
 
-/// What jobs left that did not reach MPI_Finalize, or whose store refused the record.
+/// The files of jobs that did not reach MPI_Finalize, or whose store refused the record.
 struct Remains {
     /// Jobs, from the files of their processes.
     jobs: Vec<LeftoverJob>,
@@ -227,10 +225,8 @@ struct Remains {
     strays: Vec<Stray>,
     /// Records that their store refused.
     held: Vec<Held>,
-    /// What went wrong while looking.
+    /// The errors of the search.
     errors: Vec<Error>,
-    /// The effective user of this command.
-    user: u32,
 }
 
 impl Remains {
@@ -239,16 +235,16 @@ impl Remains {
     }
 }
 
-/// What is done with the files of a job, and with a record that waits.
+/// The action on the files of a job, and on a record that waits.
 #[derive(Clone, Copy)]
 enum Action {
-    /// Its files are removed.
+    /// The files are removed.
     Discard,
-    /// It becomes a record.
+    /// The job becomes a record, or the record is stored.
     Recover(Choice),
 }
 
-/// What was done with a job or a record, as JSON; and the error if a file of it could not be removed.
+/// The result of an action on a job or a record, as JSON, and the error if a file could not be removed.
 struct Settled {
     result: Value,
     left: Option<Error>,
