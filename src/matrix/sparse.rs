@@ -3,7 +3,9 @@
 //! Limits: at most `u32::MAX` tasks; sums saturate at `u64::MAX` instead of wrapping.
 
 use crate::base::compressed_rows;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use std::ops::Range;
 
 /// Bytes and messages from one task to another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,18 +31,78 @@ impl Traffic {
 
 /// A `tasks` × `tasks` matrix of [`Traffic`]: row = sender, column = receiver.
 ///
-/// Invariants: `offsets.len() == tasks + 1`; the columns of a row ascend strictly; no cell is zero.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Invariants: the columns of a row ascend strictly; no cell is zero.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Stored")]
 pub struct SparseMatrix {
+    rows: Rows,
+    columns: Vec<u32>,
+    cells: Vec<Traffic>,
+}
+
+/// Where the rows begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Rows {
+    /// No row has an entry; the number of rows. A file of a line can name millions of tasks, and two of the three
+    /// layers of such a matrix are empty.
+    Empty(usize),
+    /// The place of the first entry of each row, and the end of the last row.
+    At(Vec<usize>),
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows::Empty(0)
+    }
+}
+
+/// The form in files: the offsets are always listed.
+#[derive(Deserialize)]
+#[serde(rename = "SparseMatrix")]
+struct Stored {
     offsets: Vec<usize>,
     columns: Vec<u32>,
     cells: Vec<Traffic>,
 }
 
+impl From<Stored> for SparseMatrix {
+    fn from(stored: Stored) -> Self {
+        let Stored { offsets, columns, cells } = stored;
+        let empty = columns.is_empty() && cells.is_empty() && offsets.iter().all(|&o| o == 0);
+        let rows = match offsets.len().checked_sub(1) {
+            Some(tasks) if empty => Rows::Empty(tasks),
+            _ => Rows::At(offsets),
+        };
+        SparseMatrix { rows, columns, cells }
+    }
+}
+
+impl Serialize for SparseMatrix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("SparseMatrix", 3)?;
+        match &self.rows {
+            Rows::Empty(tasks) => fields.serialize_field("offsets", &Zeros(tasks + 1))?,
+            Rows::At(offsets) => fields.serialize_field("offsets", offsets)?,
+        }
+        fields.serialize_field("columns", &self.columns)?;
+        fields.serialize_field("cells", &self.cells)?;
+        fields.end()
+    }
+}
+
+/// A list of so many zeros.
+struct Zeros(usize);
+
+impl Serialize for Zeros {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(std::iter::repeat_n(0usize, self.0))
+    }
+}
+
 impl SparseMatrix {
     /// A matrix of `tasks` tasks without traffic.
     pub fn empty(tasks: usize) -> Self {
-        SparseMatrix { offsets: vec![0; tasks + 1], columns: Vec::new(), cells: Vec::new() }
+        SparseMatrix { rows: Rows::Empty(tasks), columns: Vec::new(), cells: Vec::new() }
     }
 
     /// Builds from `(sender, receiver, traffic)` in any order; duplicates are added up, zero cells
@@ -62,8 +124,12 @@ impl SparseMatrix {
             }
             same
         });
+        if sorted.is_empty() {
+            return SparseMatrix::empty(tasks);
+        }
+        let rows = sorted.iter().map(|entry| entry.0 as usize);
         SparseMatrix {
-            offsets: compressed_rows::offsets(tasks, sorted.iter().map(|entry| entry.0 as usize)),
+            rows: Rows::At(compressed_rows::offsets(tasks, rows)),
             columns: sorted.iter().map(|entry| entry.1).collect(),
             cells: sorted.iter().map(|entry| entry.2).collect(),
         }
@@ -71,7 +137,18 @@ impl SparseMatrix {
 
     /// Number of tasks (rows and columns).
     pub fn tasks(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
+        match &self.rows {
+            Rows::Empty(tasks) => *tasks,
+            Rows::At(offsets) => offsets.len().saturating_sub(1),
+        }
+    }
+
+    /// The places of the entries of row `i`.
+    fn places(&self, i: usize) -> Range<usize> {
+        match &self.rows {
+            Rows::Empty(_) => 0..0,
+            Rows::At(offsets) => offsets[i]..offsets[i + 1],
+        }
     }
 
     /// Number of ordered pairs with traffic.
@@ -81,13 +158,13 @@ impl SparseMatrix {
 
     /// What task `i` sent: `(receiver, traffic)` by ascending receiver.
     pub fn row(&self, i: usize) -> impl Iterator<Item = (u32, Traffic)> + '_ {
-        let range = self.offsets[i]..self.offsets[i + 1];
+        let range = self.places(i);
         self.columns[range.clone()].iter().copied().zip(self.cells[range].iter().copied())
     }
 
     /// What task `i` sent to task `j`.
     pub fn get(&self, i: usize, j: usize) -> Traffic {
-        let range = self.offsets[i]..self.offsets[i + 1];
+        let range = self.places(i);
         match self.columns[range.clone()].binary_search(&(j as u32)) {
             Ok(k) => self.cells[range.start + k],
             Err(_) => Traffic::default(),
@@ -117,7 +194,11 @@ impl SparseMatrix {
 
     /// Checks the invariants; used after reading a matrix from a file.
     pub fn is_valid(&self) -> bool {
-        compressed_rows::are_valid(&self.offsets, &self.columns)
+        let rows_are_valid = match &self.rows {
+            Rows::Empty(_) => self.columns.is_empty(),
+            Rows::At(offsets) => compressed_rows::are_valid(offsets, &self.columns),
+        };
+        rows_are_valid
             && self.columns.len() == self.cells.len()
             && self.tasks() <= u32::MAX as usize
             && self.cells.iter().all(|c| !c.is_zero())
@@ -149,6 +230,19 @@ mod tests {
             assert_eq!((m.tasks(), m.pairs()), (n, 0));
             assert!(m.is_valid());
         }
+    }
+
+    #[test]
+    fn files_list_the_offsets_of_empty_rows() {
+        let text = r#"{"offsets":[0,0,0],"columns":[],"cells":[]}"#;
+        let empty: SparseMatrix = serde_json::from_str(text).unwrap();
+        assert_eq!(empty, SparseMatrix::empty(2));
+        assert_eq!(empty, SparseMatrix::from_entries(2, &[]));
+        assert_eq!(serde_json::to_string(&empty).unwrap(), text);
+        let of = |text: &str| serde_json::from_str::<SparseMatrix>(text).unwrap().is_valid();
+        assert!(!of(r#"{"offsets":[],"columns":[],"cells":[]}"#));
+        assert!(!of(r#"{"offsets":[0,1],"columns":[],"cells":[]}"#));
+        assert!(!of(r#"{"offsets":[0,0],"columns":[0],"cells":[]}"#));
     }
 
     proptest! {

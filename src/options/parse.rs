@@ -3,8 +3,9 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// The largest number of entries in a list. A range such as `0-4000000000` is taken for a mistake.
-const LONGEST_LIST: usize = 1 << 24;
+/// The largest number of entries in a list, which is the largest number of tasks in a file. A range such as
+/// `0-4000000000` is taken for a mistake.
+const LONGEST_LIST: usize = 1 << 22;
 
 fn wrong(what: String, advice: &str) -> Error {
     Error::new(ErrorKind::Usage, what).advise(advice)
@@ -53,7 +54,7 @@ pub fn seconds(text: &str) -> Result<Duration> {
 }
 
 /// A list of whole numbers such as `0,3,8-11`. Separators are commas and blanks. Ranges include both ends.
-/// Order and repetitions are kept. A list has at most 2^24 entries.
+/// Order and repetitions are kept. A list has at most 2^22 entries.
 pub fn number_list(text: &str) -> Result<Vec<u32>> {
     let advice = "numbers and ranges, such as 0,3,8-11";
     let mut list = Vec::new();
@@ -69,13 +70,18 @@ pub fn number_list(text: &str) -> Result<Vec<u32>> {
             return Err(wrong(format!("the range '{part}' runs backwards"), advice));
         }
         if (last - first) as usize >= LONGEST_LIST - list.len() {
-            return Err(wrong(format!("'{part}' makes a list of more than 16 million"), advice));
+            return Err(wrong(
+                format!("the list has more than {LONGEST_LIST} numbers with '{part}'"),
+                "one number for each process or task",
+            ));
         }
         list.extend(first..=last);
     }
     if list.is_empty() {
         return Err(wrong("the list is empty".into(), advice));
     }
+    // A list that grew may have twice the room that it needs.
+    list.shrink_to_fit();
     Ok(list)
 }
 
@@ -91,6 +97,13 @@ mod tests {
         for bad in ["", ",", "a", "1-", "-1", "3-1", "0-4294967295", "1.5"] {
             assert!(number_list(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn lists_have_at_most_four_million_numbers() {
+        assert_eq!(number_list("1-4194304").unwrap().len(), LONGEST_LIST);
+        let error = number_list("7 0-4194303").unwrap_err().to_string();
+        assert!(error.contains("more than 4194304 numbers with '0-4194303'"), "{error}");
     }
 
     #[test]
