@@ -12,8 +12,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Reduces a matrix to at most `most` × `most` cells; `position_of_task` says where each task
-    /// is drawn (a permutation of the tasks).
+    /// Reduces a matrix to at most `most` × `most` cells. `position_of_task` is a permutation: the position at
+    /// which each task is drawn.
     pub fn new(matrix: &SparseMatrix, position_of_task: &[u32], most: usize) -> Self {
         let tasks = matrix.tasks();
         let per_cell = tasks.div_ceil(most.max(1)).max(1);
@@ -35,12 +35,12 @@ impl Grid {
         self.side
     }
 
-    /// Tasks in each direction of a cell.
+    /// The number of tasks in each direction of a cell.
     pub fn per_cell(&self) -> usize {
         self.per_cell
     }
 
-    /// Tasks in each direction of the whole.
+    /// The number of tasks in each direction of the whole grid.
     pub fn tasks(&self) -> usize {
         self.tasks
     }
@@ -55,14 +55,14 @@ impl Grid {
         Some(self.at(row, column)).filter(|&bytes| bytes > 0).map(|b| on_log_scale(b, range))
     }
 
-    /// Smallest and largest number of bytes in a cell that is not empty; `None` if all are.
+    /// The smallest and the largest number of bytes in a cell that is not empty; `None` if all cells are empty.
     pub fn range(&self) -> Option<(u64, u64)> {
         let filled = self.cells.iter().copied().filter(|&b| b > 0);
         Some((filled.clone().min()?, filled.max()?))
     }
 }
 
-/// Where a number of bytes is on a logarithmic scale: 0 at the lowest, 1 at the highest.
+/// The place of a number of bytes on a logarithmic scale: 0 at its lower end, 1 at its upper end.
 pub fn on_log_scale(bytes: u64, (low, high): (u64, u64)) -> f64 {
     let (low, high) = ((low as f64).ln(), (high as f64).ln());
     if high <= low {

@@ -1,8 +1,8 @@
 //! Summaries, heat maps and the HTML report of a record.
 //!
-//! Everything here is a pure function from a [`crate::store::Record`] to text or pixels. The
-//! capabilities of the terminal are an argument. Rows are senders and columns receivers in every picture
-//! and table, and every axis says so.
+//! Everything here is a pure function from a [`crate::store::Record`] to text or pixels. The capabilities of
+//! the terminal are an argument. In every picture and table, rows are senders and columns are receivers, and
+//! the axes are labelled so.
 
 mod cell_image;
 pub mod figure;

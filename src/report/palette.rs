@@ -1,15 +1,15 @@
-//! The colours of heat maps: a scale of even brightness steps, dark for little and light for much,
-//! that also reads well without colour vision and in grey print.
+//! The colours of heat maps: a scale with even steps of brightness, dark for little traffic and light for
+//! much. It can also be read without colour vision and in grey print.
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
 
-/// Colour of no traffic. It is part of the scale, so pictures look the same on light and on dark
+/// The colour of no traffic. It is part of the picture, so pictures look the same on light and on dark
 /// backgrounds.
 pub const EMPTY: Rgb = [13, 12, 20];
 
-/// Colour of a place on the scale, 0 to 1 (the scale Inferno, without its black end so that the
-/// smallest traffic still shows on a dark background).
+/// The colour of a place on the scale, from 0 to 1. The scale is Inferno without its black end, so that the
+/// smallest traffic can still be seen on a dark background.
 pub fn colour(place: f64) -> Rgb {
     let place = place.clamp(0.0, 1.0);
     let colour = colorous::INFERNO.eval_continuous(0.22 + 0.76 * place);
@@ -26,7 +26,7 @@ pub fn ansi256([r, g, b]: Rgb) -> u8 {
     16 + 36 * step(r) + 6 * step(g) + step(b)
 }
 
-/// A character of that darkness, for plain terminals.
+/// A character for a place on the scale, for terminals without colours.
 pub fn shade(place: f64) -> char {
     const SHADES: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
     let k = (place.clamp(0.0, 1.0) * SHADES.len() as f64) as usize;

@@ -32,7 +32,7 @@ pub fn time(seconds: u64) -> String {
         return "unknown".into();
     }
     let (days, rest) = (seconds / 86400, seconds % 86400);
-    // Days to civil date: years counted from March, so that the leap day comes last.
+    // From days to a date. The years begin in March here, so that the leap day is the last day.
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
@@ -46,7 +46,7 @@ pub fn time(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest / 60 % 60)
 }
 
-/// A text of foreign origin for a terminal: control characters shown as `?`.
+/// A text of foreign origin for a terminal. Control characters become `?`.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -57,7 +57,7 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// `0-3, 8`: ascending numbers as ranges, at most `most` of them and `…` for the rest.
+/// Ascending numbers as ranges, such as `0-3, 8`: at most `most` ranges, and `…` for the rest.
 pub fn ranges(numbers: impl IntoIterator<Item = usize>, most: usize) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for number in numbers {

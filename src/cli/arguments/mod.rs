@@ -1,4 +1,4 @@
-//! Options that several commands share, and what they stand for.
+//! Options that several commands share, and the values that are made from them.
 
 pub(in crate::cli) mod instance;
 pub(in crate::cli) mod number_file;
@@ -14,7 +14,7 @@ pub(in crate::cli) fn time_limit(text: &str) -> std::result::Result<Duration, St
     crate::options::seconds(text).map_err(|e| e.to_string())
 }
 
-/// The regular expression that `option` gives; `^` and `$` stand for the ends of each line.
+/// The regular expression that was given with `option`. `^` and `$` match at the ends of each line.
 pub(in crate::cli) fn regular_expression(text: &str, option: &str) -> Result<Regex> {
     RegexBuilder::new(text).multi_line(true).size_limit(1 << 22).build().map_err(|e| {
         let what = e.to_string().lines().last().unwrap_or_default().trim().to_string();

@@ -1,4 +1,4 @@
-//! Files with one number a line: mappings and loads.
+//! Files with one number on each line: mappings and loads.
 
 use super::selection;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -12,10 +12,10 @@ pub(in crate::cli) fn mapping(path: &Path) -> Result<Vec<usize>> {
     Ok(numbers.into_iter().map(|slot| usize::try_from(slot).unwrap_or(usize::MAX)).collect())
 }
 
-/// Reads one number a line. `what` and `expected` are for messages.
+/// Reads a file with one number on each line. `what` and `expected` are for messages.
 pub(in crate::cli) fn read(path: &Path, what: &str, expected: &str) -> Result<Vec<u64>> {
     let bytes = selection::read(path).map_err(|e| match e.kind() {
-        // That a record is not found is exit code 1, but this is a file that has to be there.
+        // A record that is not found means exit code 1. A missing file is an error with exit code 2.
         ErrorKind::NotFound => Error::new(ErrorKind::Io, "there is no such file")
             .at(path.display())
             .advise("the path of a file"),

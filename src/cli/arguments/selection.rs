@@ -57,7 +57,7 @@ impl SelectArgs {
         }
     }
 
-    /// What `rankweave check` found about the program of a record; empty if the program is not known.
+    /// The verdicts on the program of a record; empty if the program is not known.
     pub(in crate::cli) fn verdicts(&self, record: &Record) -> Vec<Verdict> {
         let found = record.program_id().and_then(|program| {
             let store = self.store.open().ok()?;
@@ -82,7 +82,7 @@ pub(in crate::cli) fn record(
     matrix_file(&open()?.find_path(Some(selector))?)
 }
 
-/// A file as a record, whatever its format.
+/// A record from a file of any known format.
 pub(in crate::cli) fn matrix_file(path: &Path) -> Result<Record> {
     let name = path.display().to_string();
     if path.as_os_str() != "-" && store::is_record(path) {

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 const HEADING: &str = "Options of the launch (also as environment variables)";
 const SHORT_VERBOSE: &str = "v";
 
-/// The options that were given: name and value.
+/// The options that the user gave, with their values.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct SettingsArgs {
     given: Vec<(&'static Opt, String)>,
@@ -77,8 +77,8 @@ impl FromArgMatches for SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// What was given, as environment variables, after checking every value. Paths are made
-    /// absolute: the processes may start in another directory.
+    /// The options that the user gave, as environment variables. Every value is checked. Paths are made
+    /// absolute, because the processes may start in another directory.
     pub(in crate::cli) fn variables(&self) -> Result<Vec<(String, String)>> {
         let mut settings = Settings::default();
         let mut variables = Vec::new();

@@ -86,7 +86,7 @@ fn man_page(mut top: clap::Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// The examples of a command, as they are in its help.
+/// The examples in the help of a command.
 fn examples(command: &clap::Command, heading: &str) -> String {
     let Some(text) = command.get_before_long_help() else { return String::new() };
     let text = text.to_string();

@@ -1,4 +1,4 @@
-//! `rankweave import` and `rankweave export`: other tools' formats, both ways.
+//! `rankweave import` and `rankweave export`: matrices and rank orders in the formats of other tools.
 
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -87,7 +87,7 @@ impl ImportArgs {
     }
 }
 
-/// Two matrices added up kind by kind, as large as the larger one.
+/// The sum of two matrices for each kind of traffic. It has as many tasks as the larger one.
 fn added(a: &CommMatrix, b: &CommMatrix) -> CommMatrix {
     let tasks = a.tasks().max(b.tasks());
     let both = |kind| a.layer(kind).entries().chain(b.layer(kind).entries()).collect();

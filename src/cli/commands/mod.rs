@@ -1,5 +1,5 @@
-//! The commands: each has its options (documented for help and manual page) and a function that does
-//! what it says. No command imports another.
+//! The commands. Each has its options, whose comments are the help and the manual page, and a function that
+//! executes the command. No command imports another.
 
 pub(in crate::cli) mod check;
 pub(in crate::cli) mod compare;

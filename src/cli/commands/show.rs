@@ -8,7 +8,7 @@ use crate::report::terminal::{self, When};
 use crate::store::Launch;
 use std::io::IsTerminal;
 
-/// Width of a terminal that does not say its own, or says less.
+/// The width of a terminal that does not tell its width, or tells a smaller one.
 const NARROWEST: usize = 20;
 
 const EXAMPLES: &str = "\
@@ -74,14 +74,14 @@ impl Args {
     }
 }
 
-/// The tasks that begin a node, if the tasks of every node stand together.
+/// The tasks that begin a node; empty if the tasks of some node are not consecutive.
 pub(super) fn boundaries(launch: &Launch, tasks: usize) -> Vec<usize> {
     let begins: Vec<usize> =
         (1..tasks).filter(|&t| launch.node_of(t) != launch.node_of(t - 1)).collect();
     if begins.len() + 1 == launch.placement.node_names.len() { begins } else { Vec::new() }
 }
 
-/// Width of the terminal in characters; `COLUMNS` goes before it, and 80 is that of a file.
+/// The width of the heat map in characters: `COLUMNS`, or else the width of the terminal. A file gets 80.
 fn terminal_width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
     let of_terminal = || match terminal_size::terminal_size_of(std::io::stdout()) {

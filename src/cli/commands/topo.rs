@@ -15,9 +15,9 @@ Examples:
   rankweave topo --topology slurm:/etc/slurm/topology.conf
   rankweave topo --topology torus:8x8x8 --json";
 
-/// Most slots of which the distances are printed.
+/// The largest number of slots whose distances are printed.
 const SHOWN: usize = 16;
-/// Most slots of which all distances are counted; above, those of some.
+/// The largest number of slots whose distances are all counted. With more slots, a sample is counted.
 const COUNTED: usize = 4096;
 
 /// Show a topology: its levels and distances
@@ -78,7 +78,7 @@ impl Args {
     }
 }
 
-/// The machine this runs on, one slot for each PU, with the names of its levels.
+/// This machine, with one slot for each PU, and the names of its levels.
 fn this_machine() -> Result<(Box<dyn Topology>, Vec<String>)> {
     let machine = Machine::from_sysfs(Path::new("/sys"))?;
     let names = machine.level_names().to_vec();
@@ -98,7 +98,7 @@ fn this_machine() -> Result<(Box<dyn Topology>, Vec<String>)> {
     Ok((Box::new(tree), names))
 }
 
-/// Distances of pairs: how often each occurs, and whether all pairs were counted.
+/// The distances of pairs: how often each distance occurs, and whether all pairs were counted.
 struct Counted {
     pairs: BTreeMap<u64, u64>,
     complete: bool,
@@ -107,7 +107,7 @@ struct Counted {
 fn count(topology: &dyn Topology) -> Counted {
     let slots = topology.slots();
     let mut pairs = BTreeMap::new();
-    // Evenly spread slots when there are too many for all pairs.
+    // If there are too many pairs, only pairs of evenly spread slots are counted.
     let step = slots.div_ceil(COUNTED).max(1);
     let sample: Vec<usize> = (0..slots).step_by(step).collect();
     for (k, &a) in sample.iter().enumerate() {
@@ -119,7 +119,7 @@ fn count(topology: &dyn Topology) -> Counted {
 }
 
 fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> TopologySummary {
-    /// Most slots of which all distances go into the JSON.
+    /// The largest number of slots whose distances are all in the JSON.
     const LISTED: usize = 64;
     let slots = topology.slots();
     let nodes = (0..slots).map(|s| topology.node_of(s)).max().map_or(0, |n| n + 1);

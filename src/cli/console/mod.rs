@@ -1,5 +1,5 @@
-//! What the command writes: standard output, files, progress, exit codes, words for a shell. Also the
-//! time and the name of the host, which records name.
+//! The output of the command: standard output, files, progress, exit codes, and words for a shell. Also the
+//! name of this host.
 
 pub(in crate::cli) mod output;
 pub(in crate::cli) mod progress;
@@ -8,9 +8,9 @@ pub(in crate::cli) mod shell;
 /// How a command ended, other than by an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what it was asked for.
+    /// The command did its work.
     Done,
-    /// Nothing was found, or nothing is to be gained.
+    /// The command found nothing, or its answer is negative.
     Nothing,
 }
 

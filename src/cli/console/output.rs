@@ -1,7 +1,7 @@
 //! Standard output and output files.
 //!
-//! A reader that closes the pipe (`rankweave show | head`) has what it wanted: that ends the
-//! command quietly and counts as success.
+//! If the reader closes the pipe (`rankweave show | head`), the command ends without a message and with exit
+//! code 0.
 
 use crate::base::error::{Error, Result};
 use std::fs::File;
@@ -30,8 +30,8 @@ impl Write for Stdout {
 
 /// Writes to a file, or to standard output for `None` and `-`.
 ///
-/// A file is written under another name first and renamed at the end, so that an error leaves what
-/// was there before.
+/// A file is written under another name first and renamed at the end, so that after an error the previous file
+/// is still there.
 pub(in crate::cli) fn write_to(
     path: Option<&Path>,
     content: impl FnOnce(&mut dyn Write) -> Result<()>,
@@ -44,7 +44,7 @@ pub(in crate::cli) fn write_to(
         }
         Some(path) => {
             let failed = |e: &io::Error| Error::io("cannot write", path, e);
-            // Devices and pipes are written as they are.
+            // Devices and pipes are written directly.
             let plain = std::fs::metadata(path).map_or(true, |m| m.is_file());
             let target = match plain {
                 false => path.to_path_buf(),

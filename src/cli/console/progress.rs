@@ -1,7 +1,7 @@
-//! Shows how far long work is, on standard error.
+//! Shows the progress of long work on standard error.
 //!
-//! On a terminal as a bar that appears after the first second and is gone when the work is done.
-//! Elsewhere only if asked for: a line every two seconds.
+//! On a terminal this is a bar. It appears after the first second, and it is removed when the work is done.
+//! Elsewhere it is a line every two seconds, and only if the user asks for it.
 
 use crate::mapping::Budget;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,12 +9,12 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Work that takes less is not shown on a terminal.
+/// On a terminal, work that takes less time is not shown.
 const AFTER: Duration = Duration::from_secs(1);
-/// Time between two lines where standard error is no terminal.
+/// Time between two lines if standard error is not a terminal.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Shows progress while it lives.
+/// Shows progress until it is dropped.
 pub(in crate::cli) struct Meter(Option<ProgressBar>);
 
 impl Drop for Meter {
@@ -25,7 +25,7 @@ impl Drop for Meter {
     }
 }
 
-/// `budget` with a meter; `asked`: even if standard error is no terminal.
+/// `budget` with a meter. With `asked`, progress is shown even if standard error is not a terminal.
 pub(in crate::cli) fn metered(budget: Budget, asked: bool) -> (Budget, Option<Meter>) {
     if std::io::stderr().is_terminal() {
         let bar = bar();
@@ -40,7 +40,7 @@ pub(in crate::cli) fn metered(budget: Budget, asked: bool) -> (Budget, Option<Me
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
-    // The template is a constant; a bar without it would do as well.
+    // The template is a constant that is known to be valid. Without it, the bar would only look different.
     if let Ok(style) = ProgressStyle::with_template("{msg} {bar:24} {percent:>3} %, {elapsed}") {
         bar.set_style(style);
     }
@@ -66,7 +66,7 @@ fn in_lines() -> impl Fn(&'static str, u64, u64) + Send + Sync {
     let start = Instant::now();
     let last: Mutex<Option<Instant>> = Mutex::new(None);
     move |stage: &'static str, done: u64, of: u64| {
-        // Another thread is just writing a line: this one would say the same.
+        // If another thread is just writing a line, this line would say the same.
         let Ok(mut last) = last.try_lock() else { return };
         if last.is_some_and(|last| last.elapsed() < EVERY) {
             return;

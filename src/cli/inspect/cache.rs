@@ -1,7 +1,7 @@
-//! `/etc/ld.so.cache`: where the dynamic linker finds libraries by name.
+//! `/etc/ld.so.cache`: the paths under which the dynamic linker finds libraries by name.
 //!
-//! The format is that of glibc 2.2 and later ("glibc-ld.so.cache1.1"), which may follow one of the
-//! older format in the same file.
+//! The format is that of glibc 2.2 and later ("glibc-ld.so.cache1.1"). In the file, a cache of the older
+//! format may come before it.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ impl Cache {
         std::fs::read("/etc/ld.so.cache").map(|bytes| Cache::parse(&bytes)).unwrap_or_default()
     }
 
-    /// Reads as much as can be understood.
+    /// Reads the entries that can be understood.
     fn parse(bytes: &[u8]) -> Cache {
         let Some(start) = bytes.windows(MAGIC.len()).position(|w| w == MAGIC) else {
             return Cache::default();
@@ -44,7 +44,7 @@ impl Cache {
         Cache { entries: (0..count).filter_map(entry).collect() }
     }
 
-    /// Every path under a name: libraries of several architectures share names.
+    /// All paths under a name. Libraries of several architectures may have the same name.
     pub(super) fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a PathBuf> {
         self.entries.iter().filter(move |entry| entry.0 == name).map(|entry| &entry.1)
     }

@@ -1,7 +1,7 @@
-//! What an ELF file says about itself: architecture, interpreter, needed libraries, symbols.
+//! The contents of an ELF file that matter here: architecture, interpreter, needed libraries, symbols.
 //!
-//! Only headers and the dynamic section are read, whatever the size of the file. Limits: the tables
-//! of symbols are found through section headers, so a file stripped of those has none here.
+//! Only headers, the dynamic section and the tables of symbols are read, however large the file is. Limits:
+//! these tables are found through section headers, so a file without section headers has no symbols here.
 
 use crate::base::file;
 use object::elf::{self, FileHeader32, FileHeader64};
@@ -16,42 +16,42 @@ use std::path::{Path, PathBuf};
 pub struct Symbol {
     /// The name, without its version.
     pub name: String,
-    /// The file can do without.
+    /// True if the file works without the symbol.
     pub weak: bool,
 }
 
 /// An ELF file.
 #[derive(Debug, Clone, Default)]
 pub struct Image {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// 64-bit, else 32-bit.
+    /// True for 64 bits, false for 32 bits.
     pub wide: bool,
-    /// Little-endian.
+    /// True for little-endian.
     pub little: bool,
     /// `e_machine`.
     pub machine: elf::Machine,
-    /// The dynamic linker it asks for.
+    /// The dynamic linker that it asks for.
     pub interpreter: Option<String>,
-    /// It has a dynamic section: something can be preloaded.
+    /// True if it has a dynamic section. Only then can a library be preloaded into it.
     pub dynamic: bool,
-    /// Names of the libraries it needs, in order.
+    /// Names of the libraries that it needs, in their order.
     pub needed: Vec<String>,
     /// Its own name as a library.
     pub soname: Option<String>,
-    /// `DT_RPATH`, split.
+    /// The entries of `DT_RPATH`.
     pub rpath: Vec<String>,
-    /// `DT_RUNPATH`, split; if there is one, `rpath` does not count.
+    /// The entries of `DT_RUNPATH`. If there are any, `rpath` does not count.
     pub runpath: Vec<String>,
-    /// Symbols it uses without defining them.
+    /// Symbols that it uses without defining them.
     pub undefined: BTreeSet<Symbol>,
-    /// Functions and objects it offers to others, in the order of its table.
+    /// Functions and objects that it offers to other files, in the order of its table.
     pub offered: Vec<String>,
-    /// Functions defined in it, offered or not, as far as it is not stripped; MPI's only.
+    /// Functions `PMPI_…` that it defines, offered or not. A stripped file has none.
     pub linked_in: BTreeSet<String>,
 }
 
-/// Why a file is no ELF file.
+/// The reason why a file is not read as an ELF file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotElf {
     /// It cannot be read.
@@ -67,15 +67,8 @@ impl Image {
     pub fn read(path: &Path) -> Result<Image, NotElf> {
         let unreadable = |e: std::io::Error| NotElf::Unreadable(e.to_string());
         let (mut file, _) = file::open(path).map_err(unreadable)?;
-        let mut start = [0u8; 256];
-        let mut length = 0;
-        while length < start.len() {
-            match file.read(&mut start[length..]).map_err(unreadable)? {
-                0 => break,
-                n => length += n,
-            }
-        }
-        let start = &start[..length];
+        let mut start = Vec::new();
+        file.by_ref().take(256).read_to_end(&mut start).map_err(unreadable)?;
         if let Some(line) = start.strip_prefix(b"#!") {
             let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
             return Err(NotElf::Script(String::from_utf8_lossy(line).trim().to_string()));
@@ -84,19 +77,15 @@ impl Image {
             return Err(NotElf::Other);
         }
         let cache = ReadCache::new(file);
-        let image = match start.get(4) {
-            Some(&class) if class == elf::ELFCLASS32.0 => {
-                read::<FileHeader32<Endianness>, _>(&cache)
-            }
-            _ => read::<FileHeader64<Endianness>, _>(&cache),
+        let image = match start.get(4) == Some(&elf::ELFCLASS32.0) {
+            true => read::<FileHeader32<Endianness>, _>(&cache),
+            false => read::<FileHeader64<Endianness>, _>(&cache),
         };
-        match image {
-            Ok(image) => Ok(Image { path: path.to_path_buf(), ..image }),
-            Err(error) => Err(NotElf::Unreadable(error.to_string())),
-        }
+        let image = image.map_err(|error| NotElf::Unreadable(error.to_string()))?;
+        Ok(Image { path: path.to_path_buf(), ..image })
     }
 
-    /// True if both run in one process.
+    /// True if both files can be in one process.
     pub fn fits(&self, other: &Image) -> bool {
         (self.wide, self.little, self.machine) == (other.wide, other.little, other.machine)
     }
@@ -106,7 +95,7 @@ impl Image {
         self.offered.iter().any(|offered| offered == name)
     }
 
-    /// Name of the architecture.
+    /// The name of the architecture.
     pub fn architecture(&self) -> String {
         let name = match self.machine {
             elf::EM_X86_64 if self.wide => "x86-64",

@@ -1,9 +1,9 @@
-//! Looks at programs and libraries on disk without running them.
+//! Reads programs and libraries on disk without running them.
 //!
-//! [`Image`] is what an ELF file says about itself, [`Search`] finds the libraries it needs as the
-//! dynamic linker would, [`Mpi`] tells what an MPI library is and has, and [`LaunchLine`] takes a
-//! launcher's command line apart into the programs it starts. The commands `run`, `check`,
-//! `compare` and `doctor` use them.
+//! [`Image`] is an ELF file. [`Search`] finds the libraries that it needs, as the dynamic linker would.
+//! [`Mpi`] is an MPI library with its family and its functions. [`LaunchLine`] takes the command line of a
+//! launcher apart into the programs that it starts. The commands `run`, `check`, `compare` and `doctor` use
+//! these types.
 
 mod cache;
 mod image;

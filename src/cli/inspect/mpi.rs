@@ -1,8 +1,8 @@
-//! What an MPI library is: family, version, functions; and where that of a launcher is.
+//! The family, the version and the functions of an MPI library, and the MPI library of a launcher.
 //!
-//! Everything is read from the file. The version is not in a table there; it is the number that
-//! stands alone most often among the texts of the library, which is right for Open MPI, MPICH and
-//! Intel MPI as of 2026. Limits: a guess for others, and then not given.
+//! Everything is read from the file. The file has no table with the version. The version is taken from the
+//! texts of the library: it is the version number that most often is a text of its own. This is right for
+//! Open MPI, MPICH and Intel MPI as of 2026. Limits: for other MPI libraries it is a guess.
 
 use super::image::Image;
 use super::search::Search;
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 pub struct Mpi {
     /// Its file, links resolved.
     pub path: PathBuf,
-    /// Which handles it has.
+    /// Its handle family.
     pub family: Family,
-    /// All it offers.
+    /// The names of all functions and objects that it offers.
     pub offers: BTreeSet<String>,
 }
 
 impl Mpi {
-    /// The MPI library that a file is, or `None`.
+    /// The file as an MPI library; `None` if it is none.
     pub fn of_image(image: &Image) -> Option<Mpi> {
         if !image.offers("PMPI_Init") && !image.offers("MPI_Init") || image.linked_in_program() {
             return None;
@@ -60,13 +60,14 @@ impl Mpi {
         Mpi::of_image(&Image::read(path).ok()?)
     }
 
-    /// True if it defines a function under its profiling name, where wrappers call it.
+    /// True if it defines a function under the profiling name, which wrappers call.
     pub fn has(&self, function: &str) -> bool {
         self.offers.contains(&format!("P{function}"))
     }
 
-    /// The MPI library of a launcher: near it, beside the libraries it needs, or where the system
-    /// keeps libraries. The first that the launcher's family allows.
+    /// The MPI library of a launcher: the first library of the launcher's family. It is looked for in
+    /// directories near the launcher, beside the libraries that the launcher needs, and where the system keeps
+    /// libraries.
     pub fn of_launcher(program: &Path, launcher: Launcher, search: &Search) -> Option<Mpi> {
         let (wanted, names) = match launcher {
             Launcher::OpenMpi => (Family::OpenMpi, "libmpi.so.40 libmpi.so.80 libmpi.so"),
@@ -90,8 +91,7 @@ impl Mpi {
             places
                 .extend(needed.iter().filter(own).filter_map(|i| i.path.parent()).map(Into::into));
         }
-        // A launcher that is a script or linked statically does not say; this program's own
-        // architecture does.
+        // If the launcher is a script, the library has to fit the architecture of this program.
         let like = image.or_else(|| Image::read(&std::env::current_exe().ok()?).ok())?;
         let near = places.iter().flat_map(|place| names.iter().map(|name| place.join(name)));
         near.filter_map(|path| Image::read(&path).ok().filter(|image| image.fits(&like)))
@@ -102,13 +102,13 @@ impl Mpi {
 }
 
 impl Image {
-    /// True for a program that has MPI linked in: it is no library.
+    /// True for a program, which may have MPI linked in but is not a library.
     fn linked_in_program(&self) -> bool {
         self.interpreter.is_some() && self.soname.is_none()
     }
 }
 
-/// Product and version by the texts in a file.
+/// The product and the version, from the texts in a file.
 fn description(path: &Path) -> (Option<&'static str>, Option<String>) {
     const MARKS: [(&[u8], &str); 6] = [
         (b"Intel(R) MPI Library", "Intel MPI"),
@@ -132,7 +132,7 @@ fn description(path: &Path) -> (Option<&'static str>, Option<String>) {
         }
     }
     let product = MARKS.iter().zip(found).find(|(_, found)| *found).map(|(mark, _)| mark.1);
-    // The most frequent; of equally frequent ones the newest.
+    // This is the most frequent version, and the newest one of equally frequent versions.
     let version = counts.into_iter().max_by_key(|(version, n)| (*n, version.clone()));
     let version = version
         .map(|(numbers, _)| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join("."));
@@ -143,14 +143,14 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// A text that is a version of two or three numbers and nothing else.
+/// The version in a text that is a version of three numbers and nothing else.
 fn version(text: &[u8]) -> Option<Vec<u32>> {
     let text = std::str::from_utf8(text).ok()?;
     if text.len() > 12 || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let numbers: Option<Vec<u32>> = text.split('.').map(|n| n.parse().ok()).collect();
-    // 1.0.0 is the usual version of parts; no MPI in use has a major version below 2.
+    // Parts of the library often have the version 1.0.0. No MPI library in use has a major version below 2.
     numbers.filter(|n| n.len() == 3 && n[0] >= 2)
 }
 

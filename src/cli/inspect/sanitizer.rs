@@ -1,14 +1,15 @@
-//! Which sanitizer a program was built with (`-fsanitize=…`), and what that means for preloading.
+//! Programs that were built with AddressSanitizer (`-fsanitize=address`), and the option that they need for
+//! preloading.
 //!
-//! Only the runtime of AddressSanitizer wants to be the first library, and only as a shared library. The
-//! preloaded library answers its question for options so that it gives up that wish. A program that
-//! answers this question itself needs the option in ASAN_OPTIONS.
+//! Of all sanitizers, only the runtime of AddressSanitizer requires to be the first library, and only as a
+//! shared library. The runtime asks a function for options. The preloaded library defines this function and
+//! switches the check off. A program that defines this function itself needs the option in ASAN_OPTIONS.
 
 use super::Image;
 
 /// The variable with options of AddressSanitizer.
 pub const OPTIONS: &str = "ASAN_OPTIONS";
-/// The option that lets its runtime come behind a preloaded library.
+/// The option that switches off the check whether the runtime is the first library.
 const OPTION: &str = "verify_asan_link_order";
 
 /// True if the runtime of AddressSanitizer is one of the libraries that a program needs.
@@ -23,7 +24,7 @@ pub fn needs_option(image: &Image) -> bool {
     needs_address_sanitizer(image) && image.offers("__asan_default_options")
 }
 
-/// ASAN_OPTIONS with that option; `None` if these options say something about it already.
+/// The value of ASAN_OPTIONS with this option; `None` if the value already has the option.
 pub fn with_option(options: Option<&str>) -> Option<String> {
     match options.unwrap_or_default().trim() {
         "" => Some(format!("{OPTION}=0")),

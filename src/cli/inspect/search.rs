@@ -1,8 +1,8 @@
-//! Finds the libraries that a program needs, in the order of the dynamic linker (ld.so(8)): RPATH of
-//! the object and of those that need it, `LD_LIBRARY_PATH`, RUNPATH, the cache, the usual places.
+//! Finds the libraries that a program needs, in the order of the dynamic linker (ld.so(8)): RPATH of the
+//! object and of the objects that need it, `LD_LIBRARY_PATH`, RUNPATH, the cache, the usual places.
 //!
-//! Nothing is executed: the `ldd` script would run the program's own dynamic linker. Limits:
-//! subdirectories for processor features (`glibc-hwcaps`) count only through the cache.
+//! Nothing is executed. (The script `ldd` would run the program's own dynamic linker.) Limits: libraries in
+//! subdirectories for processor features (`glibc-hwcaps`) are found only if they are in the cache.
 
 use super::cache::Cache;
 use super::image::Image;
@@ -17,10 +17,10 @@ const USUAL: [&str; 6] = [
     "/usr/lib",
 ];
 
-/// Most objects of one program that are looked at.
+/// The largest number of objects that are read for one program.
 const MOST: usize = 2000;
 
-/// How libraries are found.
+/// The places in which libraries are searched.
 #[derive(Debug, Default)]
 pub struct Search {
     cache: Cache,
@@ -38,21 +38,17 @@ pub struct Closure {
 }
 
 impl Search {
-    /// With the value of `LD_LIBRARY_PATH` that the program will see.
+    /// A search with the value of `LD_LIBRARY_PATH` that the program will have.
     pub fn new(library_path: Option<&str>) -> Search {
-        let given = library_path
-            .unwrap_or_default()
-            .split([':', ';'])
-            .filter(|entry| !entry.is_empty())
-            .map(PathBuf::from)
-            .collect();
+        let entries = library_path.unwrap_or_default().split([':', ';']);
+        let given = entries.filter(|entry| !entry.is_empty()).map(PathBuf::from).collect();
         Search { cache: Cache::of_system(), given }
     }
 
-    /// All libraries of a program, itself first.
+    /// The program with all its libraries.
     pub fn closure(&self, program: Image) -> Closure {
         let mut closure = Closure::default();
-        // Index of the object that first needed each: RPATH is inherited along these.
+        // For each object the index of the object that first needed it. RPATH is inherited along these.
         let mut parents = vec![usize::MAX];
         let mut names: Vec<String> = Vec::new();
         closure.images.push(program);
@@ -84,7 +80,7 @@ impl Search {
         closure
     }
 
-    /// The library `name` as needed by the first of `chain`, which the next one needs, and so on.
+    /// The library `name`, which the first object of `chain` needs. Each object of `chain` is needed by the next.
     fn find(&self, name: &str, chain: &[&Image]) -> Option<Image> {
         let object = chain.first()?;
         let usable = |path: PathBuf| Image::read(&path).ok().filter(|image| image.fits(object));
@@ -107,7 +103,7 @@ impl Search {
             .find_map(usable)
     }
 
-    /// The library `name` as a `dlopen` by a program of the architecture of `like` finds it.
+    /// The library `name` as `dlopen` finds it in a program of the same architecture as `like`.
     pub fn open(&self, name: &str, like: &Image) -> Option<Image> {
         self.find(name, &[&Image { rpath: vec![], runpath: vec![], ..like.clone() }])
     }
@@ -117,17 +113,11 @@ impl Search {
 fn expanded(path: &[String], image: &Image) -> Vec<PathBuf> {
     let real = image.path.canonicalize().unwrap_or_else(|_| image.path.clone());
     let origin = real.parent().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-    path.iter()
-        .filter(|entry| !entry.is_empty())
-        .map(|entry| {
-            let mut entry = entry.clone();
-            for (variable, value) in [("ORIGIN", origin.as_str()), ("LIB", "lib64")] {
-                entry = entry.replace(&format!("${{{variable}}}"), value);
-                entry = entry.replace(&format!("${variable}"), value);
-            }
-            PathBuf::from(entry)
-        })
-        .collect()
+    let expand = |entry: &String| {
+        let entry = entry.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
+        PathBuf::from(entry.replace("${LIB}", "lib64").replace("$LIB", "lib64"))
+    };
+    path.iter().filter(|entry| !entry.is_empty()).map(expand).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Files of programs: the one that a shell starts for a word, and its name.
+//! Files of programs: the file that a shell starts for a word, and the name of a file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

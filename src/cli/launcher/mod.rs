@@ -1,7 +1,7 @@
 //! Which launcher a command line uses.
 //!
-//! Most launchers are told by their names. `mpirun` and `mpiexec` are names of several: on many systems
-//! they are links to a launcher with a name of its own. If they are not, the launcher is asked for its
+//! Most launchers are known by their names. Several launchers have the names `mpirun` and `mpiexec`. On many
+//! systems these are links to a launcher with a name of its own. Otherwise the launcher is asked for its
 //! version.
 
 mod executable;
@@ -22,7 +22,7 @@ pub enum Launcher {
     Hydra,
     /// Slurm: `--export=ALL,NAME=VALUE`.
     Srun,
-    /// Anything else, a program without launcher too: the environment.
+    /// Anything else, also a program without a launcher: through the environment.
     #[default]
     Other,
 }
@@ -37,7 +37,7 @@ const WRAPPERS: [&str; 11] = [
 const LOOKED_THROUGH: usize = 12;
 
 impl Launcher {
-    /// Name in messages.
+    /// The name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Launcher::OpenMpi => "Open MPI",
@@ -47,9 +47,9 @@ impl Launcher {
         }
     }
 
-    /// The launcher of a command line, wherever in it the launcher stands.
+    /// The launcher of a command line: its first word, or a later word behind a program such as `env`.
     ///
-    /// Errors: the command is empty or its first word is not a program that can be found.
+    /// Errors: the command is empty, or its first word is not a program that can be found.
     pub fn of_command(command: &[String]) -> Result<LocatedLauncher> {
         let Some(first) = command.first() else {
             return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
@@ -81,7 +81,7 @@ impl Launcher {
     pub fn of_program(path: &Path) -> Launcher {
         let mut link = path.to_path_buf();
         let mut ambiguous = false;
-        // The chain of links, each step by its name: /usr/bin/mpirun → mpirun.openmpi → orterun.
+        // Each name in the chain of links may tell the launcher: /usr/bin/mpirun → mpirun.openmpi → orterun.
         for _ in 0..16 {
             match by_name(&base_name(&link)) {
                 NameHint::Known(launcher) => return launcher,
@@ -105,7 +105,7 @@ impl Launcher {
 pub struct LocatedLauncher {
     /// The family.
     pub launcher: Launcher,
-    /// Index of the launcher's name: above 0 behind `env`, `timeout` and the like.
+    /// The index of the launcher's name. It is above 0 behind a program such as `env` or `timeout`.
     pub position: usize,
 }
 

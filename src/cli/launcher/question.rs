@@ -1,16 +1,16 @@
-//! Asks a program something harmless, such as its version, and waits for the answer for a while.
+//! Starts a program with a harmless question, such as for its version, and waits for the answer.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for.
+/// The time that a program has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of an answer that are read.
+/// The largest number of bytes of an answer that are read.
 const LONGEST: u64 = 64 << 10;
 
-/// What `program` prints when it is started with `arguments`, whatever its exit code; `None` if it
+/// The standard output of `program` when it is started with `arguments`, with any exit code; `None` if it
 /// cannot be started or does not end in time.
 pub(in crate::cli) fn answer(program: &Path, arguments: &[&str]) -> Option<String> {
     let mut child = Command::new(program)
@@ -22,10 +22,10 @@ pub(in crate::cli) fn answer(program: &Path, arguments: &[&str]) -> Option<Strin
         .spawn()
         .ok()?;
     let start = Instant::now();
-    // The answer is shorter than the buffer of a pipe: waiting before reading cannot block the program.
+    // An answer fits into the buffer of a pipe, so the program does not block before the answer is read.
     while child.try_wait().ok()?.is_none() {
         if start.elapsed() > PATIENCE {
-            // A child that cannot be ended has ended by itself.
+            // These calls fail only if the child has ended by itself.
             let _ = child.kill();
             let _ = child.wait();
             return None;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) const VARIABLE: &str = "RANKWEAVE_LIBRARY";
 const NAME: &str = "librankweave.so";
 
-/// Where the library may be, relative to the directory of this program.
+/// The directories that may have the library, relative to the directory of this program.
 const PLACES: [&str; 4] = [".", "../lib", "../lib/rankweave", "../lib64/rankweave"];
 
 /// The library, as an absolute path.
@@ -41,7 +41,8 @@ fn find_in(named: Option<PathBuf>, directory: Option<&Path>) -> Result<PathBuf> 
     Err(missing(format!("{NAME} was not found; searched {}", searched.join(", "))))
 }
 
-/// The dynamic linker splits LD_PRELOAD at blanks and colons, without a way to quote them.
+/// The path, if LD_PRELOAD can hold it. The dynamic linker splits LD_PRELOAD at blanks and colons, and there is
+/// no way to quote them.
 fn preloadable(path: PathBuf) -> Result<PathBuf> {
     let text = path.to_string_lossy();
     if text.contains([' ', ':', '\t', '\n']) {

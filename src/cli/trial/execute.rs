@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a launch may take to end after it got a signal.
+/// The time that a launch has to end after it got a signal.
 const GRACE: Duration = Duration::from_secs(10);
-/// Most bytes of output that are read.
+/// The largest number of bytes of output that are read.
 const LARGEST: u64 = 256 << 20;
 
 /// How a launch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum End {
-    /// With an exit code.
+    /// It ended with an exit code.
     Code(i32),
-    /// By a signal.
+    /// A signal ended it.
     Signal(i32),
     /// This command ended it at the time limit.
     TimedOut,
 }
 
 impl End {
-    /// In words.
+    /// The end in words.
     pub(in crate::cli) fn words(self) -> String {
         match self {
             End::Code(code) => format!("exit code {code}"),
@@ -62,7 +62,7 @@ impl TrialRun {
     }
 }
 
-/// Where the output of a run goes.
+/// A directory for the output of a run.
 #[derive(Debug)]
 pub(in crate::cli) struct Streams {
     directory: tempfile::TempDir,
@@ -70,14 +70,11 @@ pub(in crate::cli) struct Streams {
 
 impl Streams {
     pub(in crate::cli) fn new() -> Result<Streams> {
-        tempfile::Builder::new()
-            .prefix("rankweave-")
-            .tempdir()
-            .map(|directory| Streams { directory })
-            .map_err(|e| {
-                Error::io("cannot create a directory for output", &std::env::temp_dir(), &e)
-                    .advise("TMPDIR=/another/directory")
-            })
+        let directory = tempfile::Builder::new().prefix("rankweave-").tempdir().map_err(|e| {
+            Error::io("cannot create a directory for output", &std::env::temp_dir(), &e)
+                .advise("TMPDIR=/another/directory")
+        })?;
+        Ok(Streams { directory })
     }
 
     /// A path in this directory.
@@ -93,10 +90,10 @@ extern "C" fn remember(signal: libc::c_int) {
     RECEIVED.store(signal, Ordering::Relaxed);
 }
 
-/// Delays the signals that would end this command: first the launch is ended and files are put back.
+/// Delays the signals that would end this command, so that it can end the launch and restore files first.
 fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores a number. A signal that was ignored stays ignored (nohup).
+        // SAFETY: the handler only stores a number. An ignored signal stays ignored (nohup).
         unsafe {
             let before = libc::signal(signal, remember as *const () as libc::sighandler_t);
             if before == libc::SIG_IGN {
@@ -106,10 +103,10 @@ fn catch_signals() {
     }
 }
 
-/// Runs a launch to its end; without the variables `removed` of this process's environment.
+/// Runs a launch to its end. The launch does not inherit the variables `removed`.
 ///
-/// Errors: it cannot be started, its output cannot be read, or a signal told us to stop; then the
-/// launch was ended.
+/// Errors: it cannot be started, or its output cannot be read, or a signal told this command to stop. After
+/// a signal the launch was ended.
 pub(in crate::cli) fn execute(
     plan: &LaunchCommand,
     removed: &[&str],
@@ -118,13 +115,9 @@ pub(in crate::cli) fn execute(
     timeout: Option<Duration>,
 ) -> Result<TrialRun> {
     catch_signals();
-    let create = |name: &str| {
-        let path = streams.path(name);
-        File::create(&path)
-            .map(|file| (file, path.clone()))
-            .map_err(|e| Error::io("cannot write", &path, &e))
-    };
-    let ((out, out_path), (err, err_path)) = (create("out")?, create("err")?);
+    let [out_path, err_path] = ["out", "err"].map(|name| streams.path(name));
+    let create = |path| File::create(path).map_err(|e| Error::io("cannot write", path, &e));
+    let (out, err) = (create(&out_path)?, create(&err_path)?);
     let input = match stdin {
         None => Stdio::null(),
         Some(path) => {
@@ -139,7 +132,7 @@ pub(in crate::cli) fn execute(
     for name in removed {
         command.env_remove(name);
     }
-    // A group of its own, so that all of it can be ended.
+    // The launch has a process group of its own, so that all its processes can be ended.
     command.envs(plan.environment.iter().cloned()).process_group(0);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|e| {
@@ -151,7 +144,7 @@ pub(in crate::cli) fn execute(
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let status = child.wait();
-        // This fails only if the receiver is gone: then this command is about to end.
+        // This fails only without a receiver. Then this command is about to end.
         let _ = sender.send((status, Instant::now()));
     });
     let mut timed_out = false;
@@ -201,7 +194,7 @@ pub(in crate::cli) fn execute(
 }
 
 fn tell(group: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: a group that was made for the launcher; when it is gone the call fails.
+    // SAFETY: the group was made for the launcher. The call fails if the group has no process left.
     unsafe {
         libc::kill(-group, signal);
     }

@@ -1,4 +1,4 @@
-//! Launches that a command starts itself, several of one kind in a row: for `check` and `compare`.
+//! Launches that the commands `check` and `compare` start themselves, several in a row.
 //!
 //! A [`Series`] is a launch that can be started plain, or with the library and settings of its own.
 //! [`execute()`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so that
@@ -17,14 +17,14 @@ use crate::store::{Record, Store};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Variables that belong to one launch only, and are not handed on from the user's environment.
+/// Variables of a single launch. They are not passed on from the user's environment.
 const OWN: [&str; 2] = ["RANKWEAVE_MODE", "RANKWEAVE_VERBOSE"];
 
 /// A launch that is started several times.
 #[derive(Debug)]
 pub(super) struct Series {
     launch: Vec<String>,
-    /// With the variables of the user's environment.
+    /// The launcher, the library, and the variables of the user's environment.
     prepared: Prepared,
     /// Standard input of every run.
     stdin: Option<PathBuf>,
@@ -48,13 +48,13 @@ impl Series {
 
     /// Runs it without the library.
     pub(super) fn plain(&self, streams: &Streams) -> Result<TrialRun> {
-        // A library that is preloaded by the user's environment does nothing.
+        // This switches off a library that the user's environment preloads.
         let environment = vec![("RANKWEAVE_MODE".to_string(), "off".to_string())];
         let plan = LaunchCommand { command: self.launch.clone(), environment };
         execute(&plan, &[], self.stdin.as_deref(), streams, self.timeout)
     }
 
-    /// Runs it with the library and these settings; `None` takes a variable away.
+    /// Runs it with the library and these settings. `None` removes a variable.
     pub(super) fn with(
         &self,
         settings: &[(&str, Option<String>)],
@@ -65,7 +65,7 @@ impl Series {
         let set = settings.iter().filter_map(|(n, v)| Some((n.to_string(), v.clone()?)));
         variables.extend(set);
         let plan = self.prepared.command(&self.launch, &variables)?;
-        // What is in our environment reaches the processes of this node by itself.
+        // The processes of this node would inherit the variables of this process.
         let removed: Vec<&str> = TABLE.iter().map(|option| option.env).collect();
         execute(&plan, &removed, self.stdin.as_deref(), streams, self.timeout)
     }
@@ -85,7 +85,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A directory inside `store`.
+    /// Makes the store as a directory inside `store`. Errors: the directory cannot be made.
     pub(super) fn inside(store: &Store) -> Result<Scratch> {
         let parent = store.directory();
         std::fs::create_dir_all(parent)
@@ -102,7 +102,7 @@ impl Scratch {
         Store::open(self.directory.path())
     }
 
-    /// The full path, for a variable.
+    /// The absolute path, as the value of a variable.
     pub(super) fn path(&self) -> String {
         let path = self.directory.path();
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
@@ -114,7 +114,8 @@ impl Scratch {
         entries.first().map(|entry| crate::store::read_file(&entry.path)).transpose()
     }
 
-    /// [`Scratch::newest`], which it removes: it would be taken for the record of the next launch.
+    /// Removes all records and returns [`Scratch::newest`], so that it is not taken for the record of the next
+    /// launch.
     pub(super) fn take(&self) -> Result<Option<Record>> {
         let record = self.newest()?;
         for entry in self.store().list()? {

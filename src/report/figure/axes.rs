@@ -1,17 +1,17 @@
-//! The axes of a figure: captions, numbers or names of nodes, lines between nodes.
+//! The axes of a figure: captions, numbers or names of nodes, and lines between nodes.
 
 use super::{Figure, LEFT, TOP};
 use crate::report::units;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Most groups that are named on the axes; more are only separated by lines.
+/// The largest number of groups that are named on the axes. More groups are only separated by lines.
 const NAMED: usize = 16;
-/// Most numbers on an axis.
+/// The largest number of numbers on an axis.
 const NUMBERS: usize = 9;
-/// Most characters of a name.
+/// The largest number of characters of a name.
 const LONGEST: usize = 9;
-/// Width of a character, about.
+/// The approximate width of a character.
 const CHARACTER: f64 = 7.0;
 
 /// The captions of both axes, and the numbers or names along them.
@@ -32,7 +32,7 @@ pub(super) fn labels(figure: &Figure<'_>) -> Markup {
     }
 }
 
-/// Places along an axis with what is written there.
+/// The places along an axis that have a label, each with its label.
 fn ticks(figure: &Figure<'_>) -> Vec<(f64, String)> {
     let (tasks, scale) = (figure.tasks(), figure.scale());
     let groups = &figure.groups;
@@ -51,7 +51,7 @@ fn ticks(figure: &Figure<'_>) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// As much of the end of a name as there is room for. Host names usually differ at their ends.
+/// The end of a name, as long as the room allows. Host names usually differ at their ends.
 fn shortened(name: &str, room: usize) -> String {
     let characters: Vec<char> = name.chars().collect();
     if characters.len() <= room.min(LONGEST) {
@@ -61,7 +61,7 @@ fn shortened(name: &str, room: usize) -> String {
     characters[characters.len() - keep..].iter().collect()
 }
 
-/// Lines between groups, unless they would hide what is between them.
+/// Lines between groups, unless the lines would hide the cells between them.
 pub(super) fn separators(figure: &Figure<'_>) -> Markup {
     let (groups, used) = (figure.groups.len(), figure.used());
     if groups < 2 || used / (groups as f64) < 5.0 {

@@ -1,4 +1,4 @@
-//! The colour scale of a figure, with the bytes at its ends and between.
+//! The colour scale of a figure, with the bytes at its ends and in its middle.
 
 use super::{Figure, LEFT, SIDE, TOP, hex};
 use crate::report::grid::on_log_scale;
@@ -6,9 +6,9 @@ use crate::report::palette::colour;
 use crate::report::units;
 use maud::{Markup, html};
 
-/// Steps of the scale as it is drawn.
+/// The number of steps in which the scale is drawn.
 const STEPS: usize = 64;
-/// If the ratio of the ends is at least this, the middle of the scale gets a number too.
+/// If the ratio of the ends is at least this large, the middle of the scale gets a number too.
 const FAR_APART: u64 = 100;
 
 /// The scale below the cells.

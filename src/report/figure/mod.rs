@@ -1,7 +1,7 @@
 //! A heat map with axes, node lines and a legend: as SVG, and as PNG with the same lines and letters.
 //!
-//! In the SVG the cells are a PNG inside it. Where pixels are wanted, `raster` draws the cells
-//! itself, so that each is the same number of pixels wide, and the rest of the SVG over them.
+//! The SVG contains the cells as a PNG. For a picture of pixels, `raster` draws the cells itself, so that all
+//! cells have the same number of pixels, and then draws the rest of the SVG over them.
 
 mod axes;
 mod legend;
@@ -21,18 +21,18 @@ use maud::{Markup, html};
 pub struct Figure<'a> {
     /// The cells.
     pub grid: &'a Grid,
-    /// Ends of the colour scale: the same for pictures that are compared.
+    /// Ends of the colour scale. Pictures that are compared have the same ends.
     pub range: Option<(u64, u64)>,
     /// Heading.
     pub title: String,
-    /// What rows and columns are: `task`, `process`, `node`.
+    /// The meaning of rows and columns: `task`, `process` or `node`.
     pub unit: &'a str,
-    /// Where groups begin, in units of the axes, with a name for each; the first begins at 0.
+    /// The beginning of each group, in units of the axes, with the name of the group. The first begins at 0.
     pub groups: Vec<(usize, String)>,
 }
 
-/// Most cells of an SVG in each direction: a viewer that has fewer pixels than cells leaves some
-/// out, and thin lines would vanish.
+/// The largest number of cells of an SVG in each direction. A viewer with fewer pixels than cells leaves cells
+/// out, so that thin lines could disappear.
 pub const CELLS: usize = 430;
 /// Side of the square of cells.
 const SIDE: f64 = CELLS as f64;
@@ -40,11 +40,11 @@ const LEFT: f64 = 74.0;
 const TOP: f64 = 66.0;
 const WIDTH: f64 = LEFT + SIDE + 24.0;
 const HEIGHT: f64 = TOP + SIDE + 62.0;
-/// Colour of lines and letters where the page has no own.
+/// The colour of lines and letters outside of a page.
 const INK: &str = "#1c2330";
 
 impl Figure<'_> {
-    /// The figure as an SVG element for a page: it takes the page's colours.
+    /// The figure as an SVG element for a page. It has the colours of the page.
     ///
     /// Errors: the cells cannot be encoded.
     pub fn svg(&self) -> Result<Markup> {

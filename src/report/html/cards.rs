@@ -1,4 +1,4 @@
-//! The most important figures, each on a card.
+//! The most important figures. Each is on a card.
 
 use super::{Page, change};
 use crate::report::units;

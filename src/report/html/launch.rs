@@ -1,4 +1,4 @@
-//! What the report says of the launch: how its order was decided, and where its processes were.
+//! The parts of the report about the launch: how its order was decided, and where its processes were.
 
 use super::{Page, change, table};
 use crate::report::units;

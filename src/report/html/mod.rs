@@ -1,7 +1,7 @@
-//! The report: one HTML file that needs nothing else, neither network nor script.
+//! The report: one HTML file that needs neither network nor script.
 //!
-//! [`maud`] writes the HTML and escapes every text that is put into it. Texts of foreign origin also
-//! lose their control characters ([`units::printable`]), which no HTML may hold.
+//! [`maud`] writes the HTML and escapes every text in it. [`units::printable`] removes control characters from
+//! texts of foreign origin, because HTML must not contain them.
 
 mod cards;
 mod launch;
@@ -101,7 +101,7 @@ fn table(headings: &[&str], left: &[usize], rows: impl Iterator<Item = Markup>) 
     }
 }
 
-/// The change as `−42.0 %`. Less is coloured as good, more as bad.
+/// The change in percent, such as `−42.0 %`. A decrease has the colour of good, an increase that of bad.
 fn change(before: f64, after: f64) -> Markup {
     if before <= 0.0 {
         return html! { "–" };

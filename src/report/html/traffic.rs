@@ -1,4 +1,4 @@
-//! The tables of traffic: by kind, by node, by pair.
+//! The tables of traffic: by kind, by node, and by pair.
 
 use super::{Page, table};
 use crate::base::error::Result;
@@ -6,13 +6,13 @@ use crate::report::node_order::{self, NodeTraffic};
 use crate::report::{summary, units};
 use maud::{Markup, html};
 
-/// How many pairs are listed.
+/// The largest number of pairs that are listed.
 const PAIRS: usize = 20;
-/// How many nodes are listed.
+/// The largest number of nodes that are listed.
 const NODES: usize = 64;
-/// Runs of tasks that are listed for a node.
+/// The largest number of runs of tasks that are listed for a node.
 const RUNS: usize = 24;
-/// Length of the bar of a kind that has all traffic, in pixels.
+/// The length of the bar of a kind that has all traffic, in pixels.
 const BAR: f64 = 160.0;
 
 fn per_message(bytes: u64, messages: u64) -> String {
@@ -68,7 +68,7 @@ impl Page<'_> {
         })
     }
 
-    /// A node; `given` is its traffic in the launcher's order.
+    /// The row of a node. `given` is the traffic of the node in the launcher's order.
     fn node_row(&self, k: usize, now: &NodeTraffic, given: Option<&NodeTraffic>) -> Markup {
         let name = self.launch.placement.node_names.get(k).map_or("", String::as_str);
         let tasks = (0..self.matrix.tasks()).filter(|&t| self.launch.node_of(t) == Some(k));

@@ -25,7 +25,7 @@ impl Summary {
         self.write_top(out)
     }
 
-    /// What was launched, and what was decided.
+    /// The lines about the launch and the decision.
     fn launch_lines(&self) -> Vec<(&'static str, String)> {
         let p = units::printable;
         let mut lines = vec![("program", p(&self.program))];
@@ -55,7 +55,7 @@ impl Summary {
         lines
     }
 
-    /// How long the launch took.
+    /// The lines about the time of the launch.
     fn time_lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if self.wall_seconds > 0.0 {
@@ -88,7 +88,7 @@ impl Summary {
         lines
     }
 
-    /// What was predicted, what was measured, and what checks found.
+    /// The lines about the prediction, the measured times, and the verdicts.
     fn verdict_lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if let Some((before, after)) = self.predicted.filter(|p| p.0 > 0 && p.0 != p.1) {

@@ -1,9 +1,9 @@
-//! The runs of a check and what is concluded from them.
+//! The runs of a check, and the conclusion from them.
 //!
-//! 1. The program runs plain, and once more recorded. What differs between these runs varies by itself.
-//!    If the runs agree only when their lines are sorted, lines are compared sorted from here on. If they
-//!    do not agree even then, one more plain run tells whether the program varies by itself or gives other
-//!    results with the library.
+//! 1. The program runs plain, and once more recorded. A difference between these runs is a variation of the
+//!    program itself. If the runs agree only when their lines are sorted, lines are compared sorted from here
+//!    on. If they do not agree even then, one more plain run tells whether the program varies by itself or
+//!    gives other results with the library.
 //! 2. The program runs once for each seed with permuted ranks. The record of the run tells whether its
 //!    ranks were permuted: a run whose ranks were not permuted proves nothing.
 //! 3. Before a difference counts, the program runs plain again, because a program that varies only now
@@ -17,51 +17,51 @@ use crate::cli::trial::{End, Scratch, Series, Streams, TrialRun};
 use crate::store::{Finding, LaunchMode, Record};
 use std::time::Duration;
 
-/// Most plain runs that are added to find out whether the order of lines varies by itself.
+/// The largest number of plain runs that are added to find out whether the order of lines varies by itself.
 const MORE_FOR_ORDER: usize = 3;
-/// How much longer than a plain run one with permuted ranks may take, unless a limit is given.
+/// How many times longer than a plain run a later run may take, unless the user gives a limit.
 const LONGER: f64 = 10.0;
-/// The same limit for short programs, in seconds.
+/// The shortest time limit that is set so, in seconds.
 const LEAST: f64 = 60.0;
 
-/// What a run left: its output, and the content of the files that are compared too.
+/// The results of a run: its output, and the content of the files that are compared too.
 #[derive(Debug, Clone)]
 struct Run {
     outcome: TrialRun,
     files: Vec<Option<Vec<u8>>>,
 }
 
-/// Which output of a run differs from that of another, and where.
+/// The output in which a run differs from another run, and the place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunDifference {
     /// `end`, `standard output`, `standard error` or the path of a file.
     pub(super) what: String,
     /// The first difference.
     pub(super) difference: Difference,
-    /// The lines are the same, in another order.
+    /// True if the lines are the same, in another order.
     pub(super) only_order: bool,
 }
 
-/// What the check found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(super) struct Conclusion {
-    /// The conclusion.
+    /// Whether the program is safe.
     pub(super) finding: Finding,
-    /// Why, as a sentence without a full stop; empty for a safe program.
+    /// The reason, as a sentence without a full stop; empty for a safe program.
     pub(super) reason: String,
-    /// The difference, if that is why.
+    /// The difference, if it is the reason.
     pub(super) difference: Option<RunDifference>,
     /// Options of `rankweave run` that show the difference again.
     pub(super) again: Vec<String>,
     /// The order in which lines were compared.
     pub(super) order: LineOrder,
-    /// Plain runs.
+    /// The number of plain runs.
     pub(super) plain_runs: usize,
     /// Seeds that permuted the ranks.
     pub(super) seeds: Vec<u64>,
     /// The record of the recorded run; `None` if the library recorded nothing.
     pub(super) record: Option<Record>,
-    /// Lines of standard output that were compared.
+    /// The number of lines of standard output that were compared.
     pub(super) lines: usize,
 }
 
@@ -100,13 +100,13 @@ impl Examination<'_> {
             }
         }
         if found.seeds.is_empty() {
-            let why = match found.reason.as_str() {
-                "" => {
-                    "the seeds do not move any rank that is free to move; try: more ranks, other --seeds, or --fix none"
-                }
-                known => known,
-            };
-            found.reason = format!("the ranks could not be permuted: {why}");
+            if found.reason.is_empty() {
+                found.reason =
+                    "the seeds do not move any rank that is free to move; try: more ranks, \
+                                other --seeds, or --fix none"
+                        .into();
+            }
+            found.reason.insert_str(0, "the ranks could not be permuted: ");
         } else {
             found.finding = Finding::Safe;
             found.reason.clear();
@@ -150,8 +150,8 @@ impl Examination<'_> {
         Ok(Some(recorded))
     }
 
-    /// Runs without permuted ranks do not agree, the last of them recorded: one more plain run tells
-    /// whether the program varies by itself or gives other results with the library.
+    /// Explains why runs without permuted ranks do not agree. The last of them is the recorded run. One more
+    /// plain run tells whether the program varies by itself or gives other results with the library.
     fn explain_variation(&self, mut plain: Vec<Run>, found: &mut Conclusion) -> Result<()> {
         let another = self.plain(found)?;
         let (first, recorded) = (&plain[0], &plain[plain.len() - 1]);
@@ -170,12 +170,12 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// The first difference of a plain run to the first of them.
+    /// The first difference between a plain run and the first plain run.
     fn first_variation(&self, plain: &[Run], order: LineOrder) -> Option<RunDifference> {
         plain.iter().skip(1).find_map(|run| self.differ(&plain[0], run, order))
     }
 
-    /// A run with permuted ranks; `false` if it settles the verdict.
+    /// Does a run with permuted ranks; `false` if it decides the verdict.
     fn permuted_run(
         &mut self,
         seed: u32,
@@ -199,7 +199,7 @@ impl Examination<'_> {
         let Some(difference) = self.differ(&plain[0], &permuted, self.order) else {
             return Ok(true);
         };
-        // More plain runs: they tell whether the program varies by itself.
+        // More plain runs tell whether the program varies by itself.
         for _ in 0..if difference.only_order { MORE_FOR_ORDER } else { 1 } {
             let run = self.plain(found)?;
             plain.push(run);
@@ -222,7 +222,7 @@ impl Examination<'_> {
         Ok(!differs)
     }
 
-    /// True if a run is like one of the plain ones.
+    /// True if a run has the same results as one of the plain runs.
     fn is_like_one(&self, run: &Run, plain: &[Run]) -> bool {
         plain.iter().any(|other| self.differ(other, run, self.order).is_none())
     }
@@ -253,33 +253,28 @@ impl Examination<'_> {
         let mut settings = vec![
             ("RANKWEAVE_MODE", Some(mode.to_string())),
             ("RANKWEAVE_STORE", Some(self.scratch.path())),
-            // The record names the program itself, whatever its key.
+            // The verdict is about the program, so its record must not be under a key of the user.
             ("RANKWEAVE_KEY", None),
             ("RANKWEAVE_FLUSH", None),
         ];
-        if let Some(seed) = seed {
-            settings.push(("RANKWEAVE_SEED", Some(seed.to_string())));
-        }
-        if let Some(fix) = &self.fix {
-            settings.push(("RANKWEAVE_FIX", Some(fix.clone())));
-        }
+        settings.extend(seed.map(|seed| ("RANKWEAVE_SEED", Some(seed.to_string()))));
+        settings.extend(self.fix.iter().map(|fix| ("RANKWEAVE_FIX", Some(fix.clone()))));
         let outcome = self.series.with(&settings, self.streams)?;
         Ok(Run { outcome, files: self.files.read()? })
     }
 
-    /// Whether runs without permuted ranks agree. If they agree only when lines are sorted, lines are
-    /// compared sorted from here on.
+    /// True if runs without permuted ranks agree. If they agree only when lines are sorted, lines are compared
+    /// sorted from here on.
     fn agree(&mut self, plain: &[Run], found: &mut Conclusion) -> bool {
         let all = |order| plain[1..].iter().all(|run| self.differ(&plain[0], run, order).is_none());
         if all(self.order) {
             return true;
         }
-        if all(LineOrder::Sorted) {
-            self.order = LineOrder::Sorted;
-            found.order = LineOrder::Sorted;
-            return true;
+        let sorted = all(LineOrder::Sorted);
+        if sorted {
+            (self.order, found.order) = (LineOrder::Sorted, LineOrder::Sorted);
         }
-        false
+        sorted
     }
 
     /// The first difference between two runs.
@@ -301,7 +296,7 @@ impl Examination<'_> {
                 return Some(RunDifference { what, difference, only_order });
             }
         }
-        // The lines of a file have an order, because its place in the file is fixed for each rank.
+        // The lines of a file are never sorted, because each rank has its fixed place in a file.
         let pairs = plain.files.iter().zip(&other.files).zip(self.files.paths());
         pairs.into_iter().find_map(|((a, b), path)| {
             let there = |file: &Option<Vec<u8>>| file.is_none().then(|| (1, "no file".to_string()));
@@ -316,7 +311,7 @@ impl Examination<'_> {
     }
 }
 
-/// A file that is not there after a plain run.
+/// The first file that does not exist after a plain run.
 fn missing(files: &Files, run: &Run) -> Option<String> {
     let mut both = files.paths().zip(&run.files);
     both.find(|(_, content)| content.is_none()).map(|(path, _)| path.display().to_string())
@@ -326,9 +321,8 @@ fn said(run: &Run) -> String {
     format!("{} in {}", run.outcome.end.words(), seconds(run.outcome.seconds))
 }
 
-/// What differs, for the end of a sentence.
+/// A difference in words, for the end of a sentence.
 fn sentence(difference: &RunDifference) -> String {
-    let line = |side: &Option<(usize, String)>| side.as_ref().map(|s| s.0);
     match (difference.what.as_str(), &difference.difference.other) {
         ("end", Some((_, text))) if *text == End::TimedOut.words() => {
             "it does not end within the time limit".into()
@@ -338,9 +332,8 @@ fn sentence(difference: &RunDifference) -> String {
             format!("{what} has the same lines in another order")
         }
         (what, _) => {
-            let at = line(&difference.difference.plain)
-                .or(line(&difference.difference.other))
-                .unwrap_or(1);
+            let Difference { plain, other } = &difference.difference;
+            let at = plain.as_ref().or(other.as_ref()).map_or(1, |line| line.0);
             format!("{what} differs in line {at}")
         }
     }

@@ -1,23 +1,23 @@
-//! Output files of a program: put back before every run, and compared between runs.
+//! Output files of a program. They are restored before every run and compared between runs.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that a program writes, with what they held before the first run.
+/// Files that a program writes, with their content before the first run.
 #[derive(Debug)]
 pub(super) struct Files {
     files: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Files {
-    /// Errors: one of them is there and cannot be read.
+    /// Reads the files. Errors: a file exists and cannot be read.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Files> {
         let keep = |path: &PathBuf| Ok((path.clone(), content(path)?));
         Ok(Files { files: paths.iter().map(keep).collect::<Result<_>>()? })
     }
 
-    /// Has every file be as it was before the first run.
+    /// Restores every file as it was before the first run.
     pub(super) fn put_back(&self) -> Result<()> {
         for (path, before) in &self.files {
             let done = match before {
@@ -32,12 +32,12 @@ impl Files {
         Ok(())
     }
 
-    /// What they hold now.
+    /// The content of the files now.
     pub(super) fn read(&self) -> Result<Vec<Option<Vec<u8>>>> {
         self.files.iter().map(|(path, _)| content(path)).collect()
     }
 
-    /// Their paths.
+    /// The paths of the files.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|(path, _)| path.as_path())
     }
@@ -51,7 +51,7 @@ impl Drop for Files {
     }
 }
 
-/// The content of a file; `None` if there is none.
+/// The content of a file; `None` if the file does not exist.
 fn content(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),

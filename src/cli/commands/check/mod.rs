@@ -1,6 +1,6 @@
 //! `rankweave check`: does a program give the same results with permuted ranks?
 //!
-//! [`examine`] does the runs, [`text`] compares what they printed, [`files`] what they wrote.
+//! [`examine`] does the runs, [`text`] compares their output, and [`files`] reads the files that they wrote.
 
 mod examine;
 mod files;
@@ -187,7 +187,7 @@ impl Args {
         Ok(if found.finding == Finding::Safe { Exit::Done } else { Exit::Nothing })
     }
 
-    /// Puts the verdict into the store, if it is known which program it is about.
+    /// Puts the verdict into the store, if the program is known.
     fn remember(&self, store: &Store, found: &Conclusion) -> Result<Option<PathBuf>> {
         let Some(record) = &found.record else { return Ok(None) };
         let Some(program) = record.program_id() else { return Ok(None) };
@@ -205,11 +205,10 @@ impl Args {
 
     /// The command that shows a difference again.
     fn again(&self, found: &Conclusion) -> Option<String> {
-        let words = ["rankweave", "run"].into_iter().map(String::from);
-        let launch = std::iter::once("--".to_string()).chain(self.launch.iter().cloned());
-        let line: Vec<String> = words.chain(found.again.iter().cloned()).chain(launch).collect();
-        let quoted: Vec<String> = line.iter().map(|word| quoted(word)).collect();
-        (!found.again.is_empty()).then(|| quoted.join(" "))
+        let quoted =
+            |words: &[String]| words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ");
+        let (options, launch) = (quoted(&found.again), quoted(&self.launch));
+        (!found.again.is_empty()).then(|| format!("rankweave run {options} -- {launch}"))
     }
 
     fn text(&self, found: &Conclusion) -> String {
@@ -231,31 +230,27 @@ impl Args {
             text.push_str(&format!("{}\n", printable(&found.reason)));
         }
         if found.order == LineOrder::Sorted && found.finding != Finding::NotComparable {
-            let why = if self.sorted {
-                "--sorted"
-            } else {
-                "plain runs print their lines in different orders"
+            let why = match self.sorted {
+                true => "--sorted",
+                false => "plain runs print their lines in different orders",
             };
             text.push_str(&format!("  lines were compared sorted: {why}\n"));
         }
         if found.finding == Finding::Safe && found.lines == 0 && self.file.is_empty() {
-            text.push_str(
-                "  the program prints nothing: only its exit code was compared; try: --file\n",
-            );
+            let note = "the program prints nothing: only its exit code was compared; try: --file";
+            text.push_str(&format!("  {note}\n"));
         }
         if let Some(place) = &found.difference {
             let comparable = found.finding != Finding::NotComparable;
-            let names = if comparable { ("plain", "other") } else { ("one run", "another") };
+            let names = if comparable { ["plain", "other"] } else { ["one run", "another"] };
             text.push_str(&format!("  {}\n", place.what));
             for (name, side) in
-                [(names.0, &place.difference.plain), (names.1, &place.difference.other)]
+                names.into_iter().zip([&place.difference.plain, &place.difference.other])
             {
-                text.push_str(&match side {
-                    Some((line, what)) => {
-                        format!("    {name:<8} line {line}: {}\n", printable(what))
-                    }
-                    None => format!("    {name:<8} nothing\n"),
-                });
+                let line =
+                    |(line, what): &(usize, String)| format!("line {line}: {}", printable(what));
+                let line = side.as_ref().map_or("nothing".into(), line);
+                text.push_str(&format!("    {name:<8} {line}\n"));
             }
             text.push_str(match (comparable, place.only_order) {
                 (_, true) => "  if the order of lines has no meaning: --sorted\n",
@@ -273,10 +268,8 @@ impl Args {
 
     fn json(&self, found: &Conclusion, remembered: Option<&PathBuf>) -> Value {
         let record = found.record.as_ref();
-        let side = |side: &Option<(usize, String)>| match side {
-            Some((line, text)) => json!({ "line": line, "text": text }),
-            None => Value::Null,
-        };
+        let line = |(line, text): &(usize, String)| json!({ "line": line, "text": text });
+        let side = |side: &Option<(usize, String)>| side.as_ref().map(line);
         json!({
             "schema": 1,
             "verdict": found.finding.name(),

@@ -1,12 +1,11 @@
-//! Compares what two runs of a program printed.
+//! Compares the output of two runs of a program.
 //!
-//! Two texts are equal when their lines are: word for word, whole numbers exactly, other numbers
-//! within the tolerance. Lines that the user has ignored are left out of both. Times, rates, dates,
-//! addresses and the names of the job's nodes differ from run to run by their nature: lines that are
-//! equal without them are equal ([`Filter::masked`]). Where a program's ranks print in no fixed order,
-//! lines are compared sorted.
+//! Two texts are equal if their lines are equal: words and whole numbers exactly, other numbers within the
+//! tolerance. Lines that the user ignores are left out of both texts. Times, rates, dates, addresses and the
+//! names of the job's nodes differ from run to run by their nature. Lines that are equal without these are
+//! equal ([`Filter::masked`]). If the ranks of a program print in no fixed order, lines are compared sorted.
 //!
-//! Limits: what is no text is compared byte by byte.
+//! Limits: output that is not text is compared byte by byte.
 
 use crate::base::error::Result;
 use crate::cli::arguments::regular_expression;
@@ -15,7 +14,7 @@ use regex::Regex;
 /// A number, whole or not.
 const NUMBER: &str = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?";
 
-/// What differs from run to run by its nature. `N` stands for a number.
+/// Expressions for texts that differ from run to run by their nature. `N` stands for a number.
 const BY_NATURE: [&str; 9] = [
     // 12:30:05, 2026-11-21T12:30:05Z, 11/21/2026, Sat Nov 21 12:30:05 2026
     r"\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b",
@@ -31,10 +30,10 @@ const BY_NATURE: [&str; 9] = [
     r"(?i)\b0x[0-9a-f]{6,16}\b|\bpid *[=:]? *\d+",
 ];
 
-/// How numbers may differ.
+/// How much numbers that are not whole may differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tolerance {
-    /// Relative to the larger of the two.
+    /// Relative to the larger of the two numbers.
     pub(super) relative: f64,
     /// Absolute.
     pub(super) absolute: f64,
@@ -86,13 +85,13 @@ pub(super) enum LineOrder {
 /// Where two texts differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Number of the line from 1, and what it says; `None` if there is no such line.
+    /// The number of the line in the plain run, from 1, and the line; `None` if there is no such line.
     pub(super) plain: Option<(usize, String)>,
-    /// The same of the other text.
+    /// The number of the line in the other run, and the line.
     pub(super) other: Option<(usize, String)>,
 }
 
-/// What is compared, and how.
+/// The rules by which texts are compared.
 #[derive(Debug)]
 pub(super) struct Filter {
     tolerance: Tolerance,
@@ -102,7 +101,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Errors: an expression that cannot be read.
+    /// Compiles the expressions. Errors: an expression cannot be read.
     pub(super) fn new(tolerance: Tolerance, ignored: &[String]) -> Result<Filter> {
         let compile = |text: &str| regular_expression(text, "--ignore");
         let number = compile(NUMBER)?;
@@ -115,7 +114,7 @@ impl Filter {
         })
     }
 
-    /// Has names of nodes count as what differs by its nature.
+    /// Adds names of nodes to the texts that differ by their nature.
     pub(super) fn ignore_nodes(&mut self, names: &[String]) {
         let mut names: Vec<&str> = names
             .iter()
@@ -162,13 +161,13 @@ impl Filter {
         None
     }
 
-    /// Lines that count, with their numbers.
+    /// The lines that are compared, with their numbers.
     fn lines<'a>(&self, text: &'a str) -> Vec<(usize, &'a str)> {
         let all = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim_end()));
         all.filter(|(_, line)| !self.ignored.iter().any(|i| i.is_match(line))).collect()
     }
 
-    /// Sorts by what is no number, then by the numbers.
+    /// Sorts lines by their texts without numbers, then by their numbers.
     fn sort(&self, lines: &mut [(usize, &str)]) {
         lines.sort_by_cached_key(|(_, line)| {
             let masked = self.masked(line);
@@ -178,7 +177,7 @@ impl Filter {
                 .find_iter(&masked)
                 .map(|n| {
                     let value = n.as_str().parse::<f64>().unwrap_or(0.0);
-                    // In steps that are coarser than the tolerance; ties keep their order.
+                    // The steps are coarser than the usual tolerance. Equal lines keep their order.
                     (value * 1e3).round() as i64
                 })
                 .collect();
@@ -186,7 +185,7 @@ impl Filter {
         });
     }
 
-    /// A line without what differs by its nature.
+    /// A line without the texts that differ by their nature.
     fn masked(&self, line: &str) -> String {
         let mut text = line.to_string();
         for regex in &self.by_nature {
@@ -199,7 +198,7 @@ impl Filter {
         self.same_words(a, b) || self.same_words(&self.masked(a), &self.masked(b))
     }
 
-    /// Equal but for blanks and for numbers within the tolerance.
+    /// True if two lines are equal, apart from blanks and from numbers within the tolerance.
     fn same_words(&self, a: &str, b: &str) -> bool {
         let (mut a_at, mut b_at) = (0, 0);
         let (mut a_numbers, mut b_numbers) = (self.number.find_iter(a), self.number.find_iter(b));
@@ -221,7 +220,7 @@ impl Filter {
     }
 }
 
-/// Where two byte strings differ, in words.
+/// The place where two byte strings differ, in words.
 fn bytes(a: &[u8], b: &[u8]) -> Option<Difference> {
     let at = a.iter().zip(b).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
     let from = |bytes: &[u8]| {

@@ -1,10 +1,9 @@
 //! The median of a few ratios, and an interval for it.
 //!
-//! The interval is the distribution-free one: between the k-th smallest and the k-th largest of n
-//! independent values the median of their distribution lies with probability 1 − 2 P(B < k), where B
-//! counts heads in n throws of a coin (H. A. David, H. N. Nagaraja, Order Statistics, section 7.1).
-//! Nothing is assumed about how the noise is distributed. Five pairs are too few for 95 %: the best
-//! they give is 93.75 %.
+//! The interval needs no assumption about the distribution of the noise. The median of the distribution lies
+//! between the k-th smallest and the k-th largest of n independent values with probability 1 − 2 P(B < k).
+//! B is the number of heads in n throws of a coin (H. A. David, H. N. Nagaraja, Order Statistics, section
+//! 7.1). Five pairs are too few for 95 %: their largest interval has 93.75 %.
 
 use crate::decide::median;
 
@@ -13,17 +12,17 @@ use crate::decide::median;
 pub(super) struct Estimate {
     /// The median.
     pub(super) median: f64,
-    /// The interval.
+    /// The lower end of the interval.
     pub(super) low: f64,
-    /// The interval.
+    /// The upper end of the interval.
     pub(super) high: f64,
     /// Probability with which the interval holds the median, from 0 to 1.
     pub(super) coverage: f64,
 }
 
 impl Estimate {
-    /// The narrowest interval of at least `confidence` (below 1), or the widest there is. `None`
-    /// without values.
+    /// The narrowest interval with a probability of at least `confidence` (below 1), or else the widest
+    /// interval. `None` without values.
     pub(super) fn of(values: &[f64], confidence: f64) -> Option<Estimate> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

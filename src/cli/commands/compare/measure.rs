@@ -12,12 +12,12 @@ use regex::Regex;
 pub(super) struct PrintedNumber(Regex);
 
 impl PrintedNumber {
-    /// Errors: an expression that cannot be read.
+    /// Compiles the expression. Errors: the expression cannot be read.
     pub(super) fn new(text: &str) -> Result<PrintedNumber> {
         regular_expression(text, "--figure").map(PrintedNumber)
     }
 
-    /// The number in the last match of what a program printed.
+    /// The number in the last match in the output of a program.
     fn find(&self, text: &str) -> Option<f64> {
         let captures = self.0.captures_iter(text).last()?;
         let found = captures.get(1).or(captures.get(0))?.as_str();
@@ -28,12 +28,10 @@ impl PrintedNumber {
     fn of(&self, outcome: &TrialRun) -> Result<f64> {
         let find = |bytes: &[u8]| self.find(&String::from_utf8_lossy(bytes));
         find(&outcome.out).or_else(|| find(&outcome.err)).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Usage,
-                format!("no number above 0 in the program's output matches '{}'", self.0),
-            )
-            .at("--figure")
-            .advise("an expression with one group around the number, such as 'time: ([0-9.]+)'")
+            let what = format!("no number above 0 in the program's output matches '{}'", self.0);
+            Error::new(ErrorKind::Usage, what)
+                .at("--figure")
+                .advise("an expression with one group around the number, such as 'time: ([0-9.]+)'")
         })
     }
 }
@@ -43,23 +41,23 @@ impl PrintedNumber {
 pub(super) struct MeasuredRun {
     /// The number that is compared.
     pub(super) value: f64,
-    /// Ranks were in another order than the launcher's.
+    /// True if the ranks were in another order than the launcher's.
     pub(super) reordered: bool,
     /// Bytes between nodes; `None` if the run was not recorded.
     pub(super) internode_bytes: Option<u64>,
-    /// Hop-bytes predicted for the launcher's order and the one used.
+    /// Hop-bytes predicted for the launcher's order and for the order that was used.
     pub(super) predicted: (u128, u128),
-    /// What was decided.
+    /// The decision about the ranks, in words.
     pub(super) decision: String,
 }
 
-/// How runs are done.
+/// The settings of all runs.
 pub(super) struct Measurement<'a> {
     pub(super) series: &'a Series,
     pub(super) scratch: &'a Scratch,
     pub(super) streams: &'a Streams,
     pub(super) figure: Option<&'a PrintedNumber>,
-    /// Without the library in the launcher's order.
+    /// Runs in the launcher's order are without the library.
     pub(super) plain: bool,
 }
 
@@ -68,21 +66,19 @@ impl Measurement<'_> {
     pub(super) fn recorded(&self) -> Result<Record> {
         let outcome = self.run("record")?;
         self.sample(&outcome, None, "warm-up, launcher's order")?;
-        let record = self.scratch.newest()?;
-        record.ok_or_else(|| {
-            Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(
-                "'rankweave doctor' with the same launch; the program has to reach MPI_Finalize",
-            )
+        let advice =
+            "'rankweave doctor' with the same launch; the program has to reach MPI_Finalize";
+        self.scratch.newest()?.ok_or_else(|| {
+            Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(advice)
         })
     }
 
     /// A run in the launcher's order.
     pub(super) fn given(&self, name: &str) -> Result<MeasuredRun> {
-        let outcome = match self.plain {
-            true => self.series.plain(self.streams)?,
-            false => self.run("record")?,
+        let (outcome, record) = match self.plain {
+            true => (self.series.plain(self.streams)?, None),
+            false => (self.run("record")?, self.scratch.newest()?),
         };
-        let record = if self.plain { None } else { self.scratch.newest()? };
         self.sample(&outcome, record, &format!("{name}, launcher's order"))
     }
 
@@ -97,7 +93,7 @@ impl Measurement<'_> {
         let settings = [
             ("RANKWEAVE_MODE", Some(mode.to_string())),
             ("RANKWEAVE_STORE", Some(self.scratch.path())),
-            // A comparison is how a user finds out whether the order helps: --deny does not count here.
+            // A comparison is to find out whether the order helps, so --deny does not count here.
             ("RANKWEAVE_DENY", None),
         ];
         self.series.with(&settings, self.streams)
@@ -114,21 +110,17 @@ impl Measurement<'_> {
                 .at(name)
                 .advise("'rankweave check' with the same launch"));
         }
-        let value = match self.figure {
-            Some(figure) => figure.of(outcome)?,
-            None => outcome.seconds,
-        };
-        match self.figure {
-            Some(_) => eprintln!("rankweave: {name}: {value} in {}", seconds(outcome.seconds)),
-            None => eprintln!("rankweave: {name}: {}", seconds(value)),
-        }
-        let launch = record.map(|record| record.launch);
+        let value = self.figure.map_or(Ok(outcome.seconds), |figure| figure.of(outcome))?;
+        let figure = self.figure.map_or(String::new(), |_| format!("{value} in "));
+        eprintln!("rankweave: {name}: {figure}{}", seconds(outcome.seconds));
+        let internode_bytes = record.as_ref().map(|record| record.launch.internode_bytes);
+        let launch = record.map(|record| record.launch).unwrap_or_default();
         Ok(MeasuredRun {
             value,
-            reordered: launch.as_ref().is_some_and(|l| l.is_reordered()),
-            internode_bytes: launch.as_ref().map(|l| l.internode_bytes),
-            predicted: launch.as_ref().map_or((0, 0), |l| l.predicted),
-            decision: launch.map_or(String::new(), |l| l.decision),
+            reordered: launch.is_reordered(),
+            internode_bytes,
+            predicted: launch.predicted,
+            decision: launch.decision,
         })
     }
 }

@@ -145,7 +145,7 @@ impl Args {
         Ok(if comparison.verdict() == Verdict::Faster { Exit::Done } else { Exit::Nothing })
     }
 
-    /// Does the runs. Returns the pairs, and if a run kept the launcher's order, why.
+    /// Does the runs. Returns the pairs, and if a run kept the launcher's order, the reason.
     fn measure(&self, measurement: &Measurement) -> Result<(Vec<Pair>, Option<String>)> {
         let mut pairs: Vec<Pair> = Vec::new();
         for round in 0..self.warmup {
@@ -168,7 +168,7 @@ impl Args {
                 break;
             }
             let name = format!("pair {}", done + 1);
-            // The first of a pair is the second of the next.
+            // The two kinds of runs take turns at being the first of a pair.
             let pair = if done.is_multiple_of(2) {
                 let given = measurement.given(&name)?;
                 (given, measurement.reordered(&name)?)
@@ -184,9 +184,9 @@ impl Args {
         Ok((pairs, None))
     }
 
-    /// Does a recorded run and puts the matrix that reordered runs use into the scratch store: that of
-    /// the user's store if there is one, else the matrix of this run, which the user's store then gets
-    /// too. Returns the key of the matrix.
+    /// Does a recorded run, and puts the matrix that reordered runs use into the scratch store. If the user's
+    /// store has a matrix, it is used. Otherwise the matrix of this run is used and also put into the user's
+    /// store. Returns the key of the matrix.
     fn prepare(&self, measurement: &Measurement, store: &Store) -> Result<String> {
         let scratch = measurement.scratch.store();
         let recorded = measurement.recorded()?;
@@ -206,11 +206,10 @@ impl Args {
                 scratch.save(&stored)?;
             }
             Ok(Some(stored)) if stored.matrix.tasks() != tasks => {
-                return Err(Error::new(
-                    ErrorKind::Infeasible,
-                    format!("the matrix stored under {key} is of {} tasks", stored.matrix.tasks()),
-                )
-                .advise("another key (RANKWEAVE_KEY), or none"));
+                let stored = stored.matrix.tasks();
+                let what = format!("the matrix stored under {key} is of {stored} tasks");
+                return Err(Error::new(ErrorKind::Infeasible, what)
+                    .advise("another key (RANKWEAVE_KEY), or none"));
             }
             _ => {
                 let path = store.save(&recorded)?;

@@ -1,4 +1,4 @@
-//! What a comparison found: the verdict, for people and for scripts.
+//! The result of a comparison: the verdict and the figures, for people and for scripts.
 
 use super::interval::Estimate;
 use super::measure::MeasuredRun;
@@ -28,7 +28,7 @@ impl Verdict {
         }
     }
 
-    /// By the interval of ratios that are below 1 where reordering is better.
+    /// The verdict that follows from the interval. A ratio below 1 means that reordering is better.
     fn of(estimate: Option<&Estimate>, confidence: f64) -> Verdict {
         match estimate {
             Some(e) if e.coverage >= confidence && e.high < 1.0 => Verdict::Faster,
@@ -38,25 +38,25 @@ impl Verdict {
     }
 }
 
-/// All runs that count, and how to read them.
+/// All runs that count, and the settings of the comparison.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    /// Key of the record whose matrix reordered runs went by.
+    /// Key of the record whose matrix the reordered runs used.
     pub(super) key: String,
     /// The expression that finds the number that is compared; `None` for the wall time.
     pub(super) figure: Option<String>,
-    /// A larger number is better.
+    /// True if a larger number is better.
     pub(super) higher_is_better: bool,
     /// Probability in percent with which the interval is to hold the true median.
     pub(super) confidence_percent: f64,
     /// The runs.
     pub(super) pairs: Vec<Pair>,
-    /// Why the launcher's order was kept, if it was.
+    /// The reason why a run kept the launcher's order; `None` if all runs were reordered.
     pub(super) left_alone: Option<String>,
 }
 
 impl Comparison {
-    /// The ratio of the pairs with its interval: below 1 where reordering is better.
+    /// The median ratio of the pairs, with its interval. A ratio below 1 means that reordering is better.
     fn estimate(&self) -> Option<Estimate> {
         let ratio = |(given, reordered): &Pair| match self.higher_is_better {
             true => given.value / reordered.value,
@@ -77,7 +77,7 @@ impl Comparison {
         }
     }
 
-    /// What was compared, of the launcher's order and of reordered runs.
+    /// The numbers that were compared: of the runs in the launcher's order, and of the reordered runs.
     fn values(&self) -> [Vec<f64>; 2] {
         let of = |value: fn(&Pair) -> f64| self.pairs.iter().map(value).collect();
         [of(|pair| pair.0.value), of(|pair| pair.1.value)]
@@ -149,7 +149,7 @@ impl Comparison {
         text
     }
 
-    /// What the verdict rests on: the end of the first line, and the next if there are too few pairs.
+    /// The reason for the verdict: the end of the first line, and a second line if there are too few pairs.
     fn reason(&self) -> String {
         if let Some(decision) = &self.left_alone {
             return format!(": {}\n", units::printable(decision));
