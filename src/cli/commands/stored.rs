@@ -47,11 +47,11 @@ impl ListArgs {
     }
 }
 
-/// The finding of the newest check of the program of a record; `None` if there is no check, or if the key does
-/// not tell the program.
+/// The finding of the verdict that counts for the program of a record: a difference, else mixed ranks, else the
+/// newest verdict. `None` if there is no verdict, or if the key does not tell the program.
 fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
     let verdicts = store.verdicts(program_of_key(&entry.key)?).ok()?;
-    // A difference with any number of tasks decides, as it does for 'rankweave run'; then mixed ranks.
+    // A difference with any number of tasks counts for all numbers of tasks, as it does for 'rankweave run'.
     let newest = |finding| verdicts.iter().rfind(|v| v.finding == finding);
     let against = newest(Finding::Differs).or_else(|| newest(Finding::MixesRanks));
     against.or(verdicts.last()).map(|v| v.finding.name())
