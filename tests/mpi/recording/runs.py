@@ -103,11 +103,11 @@ class Sequence:
         self.store, self.spill = (os.path.join(self.directory, part) for part in ("store", "spill"))
         os.makedirs(self.spill)
 
-    def command(self, launch, argument=None):
+    def command(self, launch, argument=None, variables=None):
         preload = [self.tool.library] + [self.stack.program(TOOL)] * (launch.end == "aborted")
         variables = {"LD_PRELOAD": ":".join(preload), "RANKWEAVE_MODE": "record", "RANKWEAVE_STORE": self.store,
                      "RANKWEAVE_SPILL": self.spill, "RANKWEAVE_KEY": KEY, "RANKWEAVE_FLUSH_SIGNAL": "USR1",
-                     "RUN_END": launch.end, "RUN_MESSAGES": str(launch.messages)}
+                     "RUN_END": launch.end, "RUN_MESSAGES": str(launch.messages), **(variables or {})}
         program = [self.stack.program(SOURCE), argument or launch.argument]
         return self.stack.launch(launch.tasks, variables, program)
 
@@ -122,9 +122,12 @@ class Sequence:
 
     def whole(self):
         """Bytes that the tasks sent in the whole runs beside the one in use; collective calls are a part."""
+        return [run["total_bytes"] for run in self.runs() if run["state"] == "whole"]
+
+    def runs(self):
+        """The runs beside the one in use, as the command lists them."""
         records = json.loads(self.tool.ask("list", "--all", "--json", "--store", self.store))["records"]
-        runs = [run for record in records if record["key"] == KEY for run in record["runs"]]
-        return [run["total_bytes"] for run in runs if run["state"] == "whole"]
+        return [run for record in records if record["key"] == KEY for run in record["runs"]]
 
     def check(self, results, text, wanted):
         launches, problems, outcome = [Launch(part.strip()) for part in text.split(",")], [], None
