@@ -57,6 +57,7 @@ def cases():
     found.append(Case("ring.c", "psend", light=True, only=MPI4))
     found.append(Case("ring.c", "isend", 100000, 3, light=True,
                       matrix=lambda np: expected.ring(np, 100000, 3)))
+    found.append(Case("exceptions.cpp", sizes=(4,)))
     found.append(Case("subcomm.c", matrix=expected.subcomm))
     found.append(Case("cart.c", 0, matrix=expected.cart))
     found.append(Case("cart.c", 1, stable=False))

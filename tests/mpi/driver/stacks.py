@@ -195,10 +195,13 @@ class Stack:
         if os.path.exists(target) and os.path.getmtime(target) > newest:
             return None
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if source.endswith(".c"):
-            shared = ["-shared", "-fPIC"] if target.endswith(".so") else []
+        if source.endswith((".c", ".cpp")):
+            plus = source.endswith(".cpp")
+            if plus and not shutil.which("g++"):
+                return "no C++"
+            shared = ["-shared", "-fPIC"] if target.endswith(".so") else ["-x", "c++"] if plus else []
             command = self.compiler_command() + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread",
-                       "-I", INCLUDE, "-I", os.path.join(ROOT, "include")]
+                       *(["-lstdc++"] if plus else []), "-I", INCLUDE, "-I", os.path.join(ROOT, "include")]
         else:
             if not (self.fortran and shutil.which(self.fortran)):
                 return "no Fortran"

@@ -3,7 +3,7 @@
 //! Limit: a string of 512 MiB or more is not sent. The process that should receive it gets `None`.
 
 use crate::comm::private::PrivateComm;
-use crate::comm::request::wait;
+use crate::comm::request::{begun, cancel_receive, wait};
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use libc::c_int;
@@ -14,34 +14,56 @@ const LONGEST: usize = 1 << 29;
 /// Begins to send; the buffer has to stay until the request is done.
 fn sent<A: Abi>(private: &PrivateComm<A>, to: u32, data: &[u8]) -> Option<A::Request> {
     let mut request = A::request_null();
-    // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
-    let code = unsafe {
-        let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
-        let (comm, byte) = (private.comm, A::byte());
-        pmpi::<A>().isend(buffer, count, byte, to as c_int, TAG, comm, &raw mut request)
-    };
+    let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
+    let (comm, byte) = (private.comm, A::byte());
+    let code = begun(|| {
+        // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
+        unsafe { pmpi::<A>().isend(buffer, count, byte, to as c_int, TAG, comm, &raw mut request) }
+    });
     (code == 0).then_some(request)
 }
 
-/// Begins to receive; the buffer has to stay until the request is done.
-fn received<A: Abi>(private: &PrivateComm<A>, from: u32, data: &mut [u8]) -> Option<A::Request> {
-    let mut request = A::request_null();
-    // SAFETY: a buffer of this length, which every caller keeps until it has waited for the request.
-    let code = unsafe {
-        let (buffer, count) = (data.as_mut_ptr().cast(), data.len() as c_int);
-        let (comm, byte) = (private.comm, A::byte());
-        pmpi::<A>().irecv(buffer, count, byte, from as c_int, TAG, comm, &raw mut request)
-    };
-    (code == 0).then_some(request)
-}
-
-/// Waits for all requests. `false` if one of them could not be started or failed.
-fn all_done<A: Abi>(requests: impl IntoIterator<Item = Option<A::Request>>) -> bool {
+/// Waits for all sends. `false` if one of them could not be started or failed.
+fn all_sent<A: Abi>(requests: impl IntoIterator<Item = Option<A::Request>>) -> bool {
     let mut good = true;
     for request in requests {
         good &= request.is_some_and(|mut request| wait::<A>(&mut request, None));
     }
     good
+}
+
+/// A receive that has begun, with its buffer.
+struct Receive<A: Abi> {
+    request: Option<A::Request>,
+    buffer: Vec<u8>,
+}
+
+impl<A: Abi> Receive<A> {
+    fn begin(private: &PrivateComm<A>, from: u32, length: usize) -> Self {
+        let (mut request, mut buffer) = (A::request_null(), vec![0u8; length]);
+        let (data, count) = (buffer.as_mut_ptr().cast(), length as c_int);
+        let (comm, byte) = (private.comm, A::byte());
+        let code = begun(|| {
+            // SAFETY: a buffer of this length, which stays until the request is done.
+            unsafe {
+                pmpi::<A>().irecv(data, count, byte, from as c_int, TAG, comm, &raw mut request)
+            }
+        });
+        Receive { request: (code == 0).then_some(request), buffer }
+    }
+
+    /// Waits for the bytes; `None` after an MPI error. If this process could not send its own message
+    /// (`sending` is false), the processes that send to it may have failed in the same way, so it does not wait.
+    fn end(self, sending: bool) -> Option<Vec<u8>> {
+        let mut request = self.request?;
+        if sending {
+            return wait::<A>(&mut request, None).then_some(self.buffer);
+        }
+        if !cancel_receive::<A>(&mut request) {
+            std::mem::forget(self.buffer);
+        }
+        None
+    }
 }
 
 /// Sends one string and receives another one; every process calls this. `None` after an MPI error.
@@ -52,18 +74,18 @@ pub fn send_receive<A: Abi>(
     from: u32,
 ) -> Option<Vec<u8>> {
     let length = (data.len() as u64).to_le_bytes();
-    let mut theirs = [0u8; 8];
-    let incoming = received(private, from, &mut theirs);
-    let outgoing = sent(private, to, &length);
-    if !all_done::<A>([incoming, outgoing]) {
+    let incoming = Receive::begin(private, from, length.len());
+    let sending = all_sent::<A>([sent(private, to, &length)]);
+    let theirs = incoming.end(sending).and_then(|bytes| bytes.try_into().ok());
+    if !sending {
         return None;
     }
-    let theirs = u64::from_le_bytes(theirs) as usize;
-    let mut buffer = vec![0; if theirs < LONGEST { theirs } else { 0 }];
-    let incoming = (theirs < LONGEST).then(|| received(private, from, &mut buffer));
+    let theirs = theirs.map(|bytes| u64::from_le_bytes(bytes) as usize).filter(|&l| l < LONGEST);
+    let incoming = theirs.map(|length| Receive::begin(private, from, length));
+    // Another process waits for this string, also if none comes here.
     let outgoing = (data.len() < LONGEST).then(|| sent(private, to, data));
-    let good = all_done::<A>(incoming.into_iter().chain(outgoing));
-    (good && theirs < LONGEST).then_some(buffer)
+    let sending = all_sent::<A>(outgoing);
+    incoming?.end(sending)
 }
 
 /// Gives every process its string, and returns the strings of all by rank; every process calls this.
@@ -83,15 +105,19 @@ pub fn alltoall<A: Abi>(private: &PrivateComm<A>, strings: &[Vec<u8>]) -> Option
         return None;
     }
     let usable = |length: usize| length > 0 && length < LONGEST;
-    let size_of = |&length: &u64| if usable(length as usize) { length as usize } else { 0 };
-    let mut buffers: Vec<Vec<u8>> = theirs.iter().map(|l| vec![0; size_of(l)]).collect();
-    let mut requests = Vec::new();
-    for (from, buffer) in (0u32..).zip(&mut buffers).filter(|(_, b)| !b.is_empty()) {
-        requests.push(received(private, from, buffer));
+    let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
+    for (from, &length) in (0u32..).zip(&theirs) {
+        let length = length as usize;
+        incoming.push(usable(length).then(|| Receive::begin(private, from, length)));
     }
     for (to, string) in (0u32..).zip(strings).filter(|(_, s)| usable(s.len())) {
-        requests.push(sent(private, to, string));
+        outgoing.push(sent(private, to, string));
     }
-    let good = all_done::<A>(requests);
-    (good && theirs.iter().all(|&l| (l as usize) < LONGEST)).then_some(buffers)
+    let sending = all_sent::<A>(outgoing);
+    let received: Vec<Option<Vec<u8>>> = incoming
+        .into_iter()
+        .map(|receive| receive.map_or_else(|| Some(Vec::new()), |receive| receive.end(sending)))
+        .collect();
+    let all_fit = theirs.iter().all(|&length| (length as usize) < LONGEST);
+    received.into_iter().collect::<Option<Vec<_>>>().filter(|_| sending && all_fit)
 }

@@ -6,7 +6,7 @@
 
 use crate::comm::encoding;
 use crate::comm::handle;
-use crate::comm::request::{PendingGather, wait};
+use crate::comm::request::{PendingGather, begun, wait};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use crate::sys::memory;
@@ -102,12 +102,13 @@ impl<A: Abi> PrivateComm<A> {
 
     fn send_tagged(&self, to: u32, data: &[u8], tag: c_int) -> bool {
         let mut request = A::request_null();
-        // SAFETY: a buffer of this length that stays until the request is done.
-        let code = unsafe {
-            let (buffer, count) = (data.as_ptr().cast(), data.len() as c_int);
-            let to = to as c_int;
-            pmpi::<A>().isend(buffer, count, A::byte(), to, tag, self.comm, &raw mut request)
-        };
+        let (buffer, count, to) = (data.as_ptr().cast(), data.len() as c_int, to as c_int);
+        let code = begun(|| {
+            // SAFETY: a buffer of this length that stays until the request is done.
+            unsafe {
+                pmpi::<A>().isend(buffer, count, A::byte(), to, tag, self.comm, &raw mut request)
+            }
+        });
         self.done(code, request)
     }
 
@@ -120,12 +121,14 @@ impl<A: Abi> PrivateComm<A> {
 
     fn receive_tagged(&self, from: u32, buffer: &mut [u8], tag: c_int) -> bool {
         let mut request = A::request_null();
-        // SAFETY: a buffer of this length that stays until the request is done.
-        let code = unsafe {
-            let (start, count) = (buffer.as_mut_ptr().cast(), buffer.len() as c_int);
-            let from = from as c_int;
-            pmpi::<A>().irecv(start, count, A::byte(), from, tag, self.comm, &raw mut request)
-        };
+        let (start, count) = (buffer.as_mut_ptr().cast(), buffer.len() as c_int);
+        let from = from as c_int;
+        let code = begun(|| {
+            // SAFETY: a buffer of this length that stays until the request is done.
+            unsafe {
+                pmpi::<A>().irecv(start, count, A::byte(), from, tag, self.comm, &raw mut request)
+            }
+        });
         self.done(code, request)
     }
 

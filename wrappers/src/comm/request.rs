@@ -37,6 +37,22 @@ pub fn wait<A: Abi>(request: &mut A::Request, patience: Option<Duration>) -> boo
     }
 }
 
+/// Begins a send or a receive, and tries a second time if this fails: its partner would wait forever. Returns the
+/// code of the last try.
+pub fn begun(mut call: impl FnMut() -> c_int) -> c_int {
+    match call() {
+        0 => 0,
+        _ => call(),
+    }
+}
+
+/// Ends a receive whose message may never come. `false` if MPI refuses: its buffer must then stay.
+pub fn cancel_receive<A: Abi>(request: &mut A::Request) -> bool {
+    // SAFETY: an active receive of ours. A cancelled receive is done without a message.
+    let code = unsafe { pmpi::<A>().cancel(std::ptr::from_mut(request)) };
+    code == 0 && wait::<A>(request, None)
+}
+
 /// A gather of `N` bytes of each process on rank 0 that has begun. If it is dropped before the end, its buffers
 /// are not freed, because MPI may still write to them.
 #[derive(Debug)]

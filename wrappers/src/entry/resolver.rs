@@ -3,6 +3,7 @@
 use crate::entry::real_functions::{further, real};
 use crate::entry::{hooks, levels, slots};
 use crate::mpi::library;
+use crate::sys::unwinder;
 use std::arch::global_asm;
 
 // The stubs of all slots jump here, with the number of the entry point in r11d. This code saves every register
@@ -84,6 +85,7 @@ fn target(index: usize) -> Option<*const ()> {
     let library = library::get()?;
     let next = real(index)?;
     hooks::register();
+    unwinder::prepare();
     let target = levels::place(index, library.family, next);
     let Some(thunk) = slots::thunk_now(index) else { return Some(target) };
     // Another thread may point the slot back at this moment. The slot then keeps the thunk until it is pointed

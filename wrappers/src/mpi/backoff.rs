@@ -152,10 +152,13 @@ impl Drop for Alarm {
             libc::sigemptyset(&raw mut held);
             libc::sigaddset(&raw mut held, self.signal);
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut mask);
-            libc::timer_delete(self.timer);
+            let gone = libc::timer_delete(self.timer) == 0 || disarm(self.timer);
             let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             while libc::sigtimedwait(&raw const held, ptr::null_mut(), &raw const at_once) > 0 {}
-            libc::sigaction(self.signal, &raw const self.before, ptr::null_mut());
+            // A timer that is still set would end the process by the signal's default action.
+            if gone {
+                libc::sigaction(self.signal, &raw const self.before, ptr::null_mut());
+            }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask, ptr::null_mut());
         }
     }
@@ -190,6 +193,19 @@ unsafe fn arm(timer: libc::timer_t) {
     };
     // SAFETY: the caller passes a timer that exists; the time is a valid structure.
     unsafe { libc::timer_settime(timer, 0, &raw const soon, ptr::null_mut()) };
+}
+
+/// Stops the timer; `false` if this fails.
+///
+/// # Safety
+/// A timer of this process.
+unsafe fn disarm(timer: libc::timer_t) -> bool {
+    let never = libc::itimerspec {
+        it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+        it_value: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+    };
+    // SAFETY: the caller passes a timer that exists; the time is a valid structure.
+    unsafe { libc::timer_settime(timer, 0, &raw const never, ptr::null_mut()) == 0 }
 }
 
 extern "C" fn give_way(_signal: c_int) {

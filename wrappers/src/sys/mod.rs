@@ -16,4 +16,5 @@ pub mod signal;
 pub mod step_timer;
 pub mod sync;
 pub mod thread_key;
+pub mod unwinder;
 pub mod worker_thread;

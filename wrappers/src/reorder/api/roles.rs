@@ -10,7 +10,7 @@ use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};
 use crate::comm::exchange::send_receive;
 use crate::comm::handle::quietly;
 use crate::comm::private::PrivateComm;
-use crate::comm::request::wait;
+use crate::comm::request::{begun, cancel_receive, wait};
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
@@ -154,15 +154,22 @@ unsafe fn swap<A: Abi>(
         unsafe {
             let receiving = receives > 0 && {
                 let (to, from) = (taken.add(start).cast(), roles.takes);
-                mpi.irecv(to, receives, byte, from, TAG, comm, &raw mut incoming) == 0
+                0 == begun(|| mpi.irecv(to, receives, byte, from, TAG, comm, &raw mut incoming))
             };
             let sending = sends > 0 && {
                 let (from, to) = (mine.add(start).cast(), roles.taker);
-                mpi.isend(from, sends, byte, to, TAG, comm, &raw mut outgoing) == 0
+                0 == begun(|| mpi.isend(from, sends, byte, to, TAG, comm, &raw mut outgoing))
             };
             good &= receiving == (receives > 0) && sending == (sends > 0);
-            good &= !receiving || wait::<A>(&mut incoming, None);
             good &= !sending || wait::<A>(&mut outgoing, None);
+            // If this process cannot send, the one that it receives from may have failed in the same way.
+            let sent = sending || sends == 0;
+            good &= !receiving
+                || if sent {
+                    wait::<A>(&mut incoming, None)
+                } else {
+                    cancel_receive::<A>(&mut incoming)
+                };
         }
     }
     good
