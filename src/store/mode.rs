@@ -1,41 +1,23 @@
 //! The mode that a launch ran in, as records and spill files say it.
 
+use crate::base::named_enum::named_enum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a launch did with its ranks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LaunchMode {
-    /// Not known: the record says nothing, or a word that this version does not know.
-    #[default]
-    Unknown,
-    /// It recorded, in the launcher's order.
-    Record,
-    /// It looked for an order by what was stored.
-    Reorder,
-    /// It ran in a random order, for a safety test.
-    Shuffle,
-    /// There was no launch: the matrix was imported.
-    Import,
-}
-
-impl LaunchMode {
-    /// The words, in the order of the variants.
-    const NAMES: [&'static str; 5] = ["", "record", "reorder", "shuffle", "import"];
-
-    /// The word in records and reports; empty for an unknown mode.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The mode that a word stands for.
-    pub fn from_name(name: &str) -> LaunchMode {
-        match name {
-            "record" => LaunchMode::Record,
-            "reorder" => LaunchMode::Reorder,
-            "shuffle" => LaunchMode::Shuffle,
-            "import" => LaunchMode::Import,
-            _ => LaunchMode::Unknown,
-        }
+named_enum! {
+    /// What a launch did with its ranks. The name is the word in records and reports.
+    #[derive(Default)]
+    pub enum LaunchMode, "mode of a launch" {
+        /// Not known: the record says nothing, or a word that this version does not know.
+        #[default]
+        Unknown = "",
+        /// It recorded, in the launcher's order.
+        Record = "record",
+        /// It looked for an order by what was stored.
+        Reorder = "reorder",
+        /// It ran in a random order, for a safety test.
+        Shuffle = "shuffle",
+        /// There was no launch: the matrix was imported.
+        Import = "import",
     }
 }
 
@@ -54,7 +36,7 @@ impl Serialize for LaunchMode {
 
 impl<'de> Deserialize<'de> for LaunchMode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|name| LaunchMode::from_name(&name))
+        String::deserialize(deserializer).map(|name| name.parse().unwrap_or_default())
     }
 }
 
@@ -64,7 +46,7 @@ mod tests {
 
     #[test]
     fn modes_are_texts_in_files() {
-        for mode in LaunchMode::NAMES.map(LaunchMode::from_name) {
+        for mode in LaunchMode::ALL {
             let bytes = postcard::to_allocvec(&mode).unwrap();
             assert_eq!(bytes, postcard::to_allocvec(mode.name()).unwrap());
             assert_eq!(postcard::from_bytes::<LaunchMode>(&bytes).unwrap(), mode);

@@ -45,7 +45,7 @@ impl Run {
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
         let standing = Standing {
             kind: u32::from_str_radix(kind, 16).ok()?,
-            completeness: Completeness::ALL.iter().find(|(_, name)| *name == state)?.0,
+            completeness: state.parse().ok()?,
             bytes: number(bytes)?,
             pairs: number(pairs)?,
             recorded_at: number(time)?,

@@ -2,28 +2,18 @@
 //! how much was sent.
 
 use super::{Record, work_of};
+use crate::base::named_enum::named_enum;
 
-/// How much of a run is in its record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Completeness {
-    /// Rows of some tasks are missing.
-    Partial,
-    /// All rows are there, but the run did not come to its end.
-    Interrupted,
-    /// The run came to its end.
-    Whole,
-}
-
-impl Completeness {
-    pub(super) const ALL: [(Completeness, &str); 3] = [
-        (Completeness::Partial, "partial"),
-        (Completeness::Interrupted, "interrupted"),
-        (Completeness::Whole, "whole"),
-    ];
-
-    /// Its name, in listings and file names.
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
+named_enum! {
+    /// How much of a run is in its record. The name is that in listings and file names.
+    #[derive(PartialOrd, Ord)]
+    pub enum Completeness, "completeness" {
+        /// Rows of some tasks are missing.
+        Partial = "partial",
+        /// All rows are there, but the run did not come to its end.
+        Interrupted = "interrupted",
+        /// The run came to its end.
+        Whole = "whole",
     }
 }
 

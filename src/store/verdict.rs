@@ -10,6 +10,7 @@
 use super::Store;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -21,30 +22,20 @@ const KEPT: usize = 16;
 /// The largest file that is read. Rankweave writes no larger one.
 const LARGEST: u64 = 4 << 20;
 
-/// The outcome of a check.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Finding {
-    /// Permuted ranks changed nothing.
-    Safe,
-    /// Permuted ranks changed the program's output or its exit code.
-    Differs,
-    /// The program could not be compared with itself.
-    #[default]
-    NotComparable,
-    /// A launch found that it takes ranks of a reordered communicator for those of another one
-    /// ([`crate::decide::mixed_ranks`]): its ranks may be reordered, but not by constructors of topologies.
-    MixesRanks,
-}
-
-impl Finding {
-    /// The name in messages and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Safe => "safe",
-            Finding::Differs => "differs",
-            Finding::NotComparable => "not comparable",
-            Finding::MixesRanks => "mixes ranks",
-        }
+named_enum! {
+    /// The outcome of a check. The name is that in messages and JSON.
+    #[derive(Default, Serialize, Deserialize)]
+    pub enum Finding, "finding" {
+        /// Permuted ranks changed nothing.
+        Safe = "safe",
+        /// Permuted ranks changed the program's output or its exit code.
+        Differs = "differs",
+        /// The program could not be compared with itself.
+        #[default]
+        NotComparable = "not comparable",
+        /// A launch found that it takes ranks of a reordered communicator for those of another one
+        /// ([`crate::decide::mixed_ranks`]): its ranks may be reordered, but not by constructors of topologies.
+        MixesRanks = "mixes ranks",
     }
 }
 

@@ -16,7 +16,7 @@ use crate::mapping::{Budget, Outcome, Problem};
 use crate::topology::Grid;
 use std::cmp::Reverse;
 
-pub(super) fn map(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+pub(in crate::mapping) fn map(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     let filled = FilledProblem::new(problem, budget);
     let job = Job::new(problem, "geom")?;
     Ok(filled.outcome(job.bisect()))

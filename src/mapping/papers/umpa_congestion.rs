@@ -19,12 +19,12 @@ use crate::mapping::{Budget, Outcome, Problem};
 use crate::topology::Network;
 
 /// UMC.
-pub(super) fn by_bytes(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+pub(in crate::mapping) fn by_bytes(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     map(problem, budget, true)
 }
 
 /// UMMC.
-pub(super) fn by_messages(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
+pub(in crate::mapping) fn by_messages(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     map(problem, budget, false)
 }
 

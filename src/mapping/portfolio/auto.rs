@@ -7,7 +7,8 @@ use super::polish;
 use crate::base::error::Result;
 use crate::mapping::engine::Prepared;
 use crate::mapping::evaluation::value;
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem, papers};
+use crate::mapping::papers::umpa_congestion;
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -115,15 +116,15 @@ fn best_for_objective(
             list.extend(lowered.map(|place_of| {
                 Outcome::new(problem, place_of).with("chosen", "most loaded link lowered")
             }));
-            let umpa = match problem.objective() {
-                Objective::Mmc => papers::MAXIMUM_MESSAGE_CONGESTION,
-                _ => papers::MAXIMUM_CONGESTION,
+            let (umpa, name): (fn(&_, &_) -> _, _) = match problem.objective() {
+                Objective::Mmc => (umpa_congestion::by_messages, "umpa-mmc"),
+                _ => (umpa_congestion::by_bytes, "umpa-mc"),
             };
             // On large machines the paper's refinement takes longer than all other steps together.
             if problem.tasks() <= 4096
-                && let Ok(outcome) = umpa.map(problem, budget)
+                && let Ok(outcome) = umpa(problem, budget)
             {
-                list.push(outcome.with("chosen", umpa.name()));
+                list.push(outcome.with("chosen", name));
             }
         }
         Objective::TotalHops => {

@@ -8,7 +8,8 @@ use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
 use crate::mapping::geometric::place_on_tree;
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
-use crate::mapping::{Budget, Preset, papers, stencil};
+use crate::mapping::papers::geom;
+use crate::mapping::{Budget, Preset, stencil};
 
 /// Generators that place the tasks by the shape of their grid. Their placements may be optimal.
 const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
@@ -84,7 +85,7 @@ const GRID_WITH_GAPS: Generator = Generator {
     },
     candidate: |name, offers| {
         let prepared = offers.prepared;
-        let outcome = papers::GEOM.map(prepared.problem, &mut offers.budget.clone()).ok()?;
+        let outcome = geom::map(prepared.problem, offers.budget).ok()?;
         Some(Candidate::new(name, prepared.by_vertex(outcome.place_of_task)))
     },
 };
