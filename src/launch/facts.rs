@@ -4,7 +4,7 @@ use super::storage::StoreLookup;
 use super::{Message, Program, Storage};
 use crate::base::error::{Error, Result};
 use crate::options::{Mode, Settings};
-use crate::store::{Fit, Record, Store, Verdict};
+use crate::store::{Fitting, Store, Verdict};
 
 /// What the processes of a job have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,10 +86,8 @@ pub struct Known {
     pub program: Program,
     /// Where the record of this launch goes.
     pub storage: Storage,
-    /// The record that this launch can use.
-    pub record: Option<Record>,
-    /// Why this record fits the launch.
-    pub fit: Option<Fit>,
+    /// The record that this launch can use, and why it fits.
+    pub fitting: Option<Fitting>,
     /// What is wrong with the record in place, for the user.
     pub message: Option<Message>,
 }
@@ -105,7 +103,7 @@ impl Known {
         overtaken_by: Option<&str>,
     ) -> Known {
         let key = program.key(settings, tasks);
-        let StoreLookup { storage, record, fit, message } =
+        let StoreLookup { storage, fitting, message } =
             StoreLookup::look(store, &key, tasks, program.work, &settings.spill);
         let mut facts = Facts {
             mode: settings.mode,
@@ -115,7 +113,7 @@ impl Known {
             overtaken_by: overtaken_by.map(str::to_string),
             processes,
             has_store: storage.store().is_some(),
-            has_matrix: record.is_some(),
+            has_matrix: fitting.is_some(),
             check: Check::NoObjection,
             key,
             name: program.list_name().to_string(),
@@ -126,7 +124,7 @@ impl Known {
         {
             facts.check = check(store, &program.identity);
         }
-        Known { facts, program, storage, record, fit, message }
+        Known { facts, program, storage, fitting, message }
     }
 }
 

@@ -301,7 +301,7 @@ fn record_rows(world: &World, messages: &mut Messages) -> Vec<String> {
         let settings = settings("record", "none", case[0]);
         let processes = Processes { complete: false, one_program: false, spawned: false };
         let mut known = world.known(&settings, (case[0], "none"), processes, None);
-        let usable = if known.record.is_some() { "usable" } else { "not usable" };
+        let usable = if known.fitting.is_some() { "usable" } else { "not usable" };
         let storage = match &known.storage {
             Storage::Store(_) => "stored",
             Storage::Waits(..) => "waits on the node",

@@ -13,8 +13,8 @@ use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix, Kind};
 use crate::options::Settings;
 use crate::store::{
-    self, Constructed, Finding, Fit, InMpi, Launch, LaunchMode, Placement, Record, Unfinished,
-    Verdict, spill,
+    self, Constructed, Finding, Fit, Fitting, InMpi, Launch, LaunchMode, Placement, Record,
+    Unfinished, Verdict, spill,
 };
 use std::time::Duration;
 
@@ -45,12 +45,12 @@ pub struct LaunchRecorder {
 }
 
 /// The verbosity from which on the user is told whose matrix a launch uses and why, and the sentence about it.
-fn source(record: &Record, fit: Fit) -> (u8, String) {
+fn source(Fitting { record, fit }: &Fitting) -> (u8, String) {
     const LONGEST: usize = 100;
     let arguments = record.command.get(1..).unwrap_or_default().join(" ");
     let shown: String = arguments.chars().take(LONGEST).collect();
     let more = if shown.len() < arguments.len() { "…" } else { "" };
-    match fit {
+    match *fit {
         Fit::OtherKind | Fit::Chosen if record.launch.mode == LaunchMode::Import => {
             (2, "an imported matrix is used".into())
         }
@@ -102,11 +102,11 @@ pub struct LaunchEnd<'a> {
 impl LaunchRecorder {
     /// A recorder for a launch that follows this policy.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
-        let Known { facts, program, storage, record, fit, .. } = known;
-        let source = record.as_ref().zip(fit).map(|(record, fit)| source(record, fit));
+        let Known { facts, program, storage, fitting, .. } = known;
+        let source = fitting.as_ref().map(source);
         let counts = facts.is_left_to_us();
-        let (history, matrix, before) = match record {
-            Some(record) => {
+        let (history, matrix, before) = match fitting {
+            Some(Fitting { record, .. }) => {
                 (record.history, Some(record.matrix), Some((record.launch, record.baseline)))
             }
             None => (Vec::new(), None, None),
@@ -289,18 +289,9 @@ impl LaunchRecorder {
     }
 
     fn record(&mut self, end: LaunchEnd<'_>) -> Record {
-        let LaunchEnd {
-            instructions,
-            placement,
-            collected,
-            wall,
-            in_mpi,
-            constructed,
-            aborted,
-            now,
-        } = end;
-        let tasks = collected.tasks();
-        let matrix = collected.matrix();
+        let LaunchEnd { instructions, in_mpi, constructed, now, .. } = end;
+        let tasks = end.collected.tasks();
+        let matrix = end.collected.matrix();
         if self.given_nodes.is_none() {
             let given = UserTopology::read(&self.settings, tasks);
             self.given_nodes = given.and_then(|given| Some(given.ok()?.nodes));
@@ -308,8 +299,8 @@ impl LaunchRecorder {
         let mut launch = Launch {
             mode: instructions.action.launch_mode(),
             process_of_task: instructions.process_of_task.clone(),
-            placement: self.placement(placement),
-            wall_seconds: wall.as_secs_f64(),
+            placement: self.placement(end.placement),
+            wall_seconds: end.wall.as_secs_f64(),
             in_mpi,
             predicted: self.predicted,
             decision: self.decision.clone(),
@@ -329,7 +320,7 @@ impl LaunchRecorder {
             constructed,
             ..Record::of_matrix(&self.key, matrix)
         };
-        match aborted {
+        match end.aborted {
             // The time of such a launch is not compared with that of others.
             Some(code) => {
                 self.history.copy_to(&mut record);

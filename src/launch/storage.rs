@@ -4,7 +4,7 @@ use super::Message;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
-use crate::store::{Fit, Fitting, Record, RefusedRecords, Store};
+use crate::store::{Fitting, Record, RefusedRecords, Store};
 
 /// Where the record of a launch is stored.
 #[derive(Debug, Clone)]
@@ -22,10 +22,8 @@ pub enum Storage {
 #[derive(Debug)]
 pub(super) struct StoreLookup {
     pub storage: Storage,
-    /// The record, if it is of this number of tasks and has the rows of all of them.
-    pub record: Option<Record>,
-    /// Why this record fits.
-    pub fit: Option<Fit>,
+    /// The record, if it is of this number of tasks and has the rows of all of them, and why it fits.
+    pub fitting: Option<Fitting>,
     /// What is wrong, for the user.
     pub message: Option<Message>,
 }
@@ -41,10 +39,7 @@ impl StoreLookup {
         kind: u32,
         spill: &Spill,
     ) -> StoreLookup {
-        let found = |storage, fitting: Option<Fitting>, message| {
-            let fit = fitting.as_ref().map(|fitting| fitting.fit);
-            StoreLookup { storage, record: fitting.map(|fitting| fitting.record), fit, message }
-        };
+        let found = |storage, fitting, message| StoreLookup { storage, fitting, message };
         let store = match store {
             Ok(store) => store,
             Err(error) => {
@@ -65,21 +60,21 @@ impl StoreLookup {
             }
             Ok(in_use) => {
                 // Without a record that has all rows this launch only records.
-                let fitting = store.fitting_beside(key, tasks, kind, in_use);
+                let fitting =
+                    in_use.and_then(|record| store.fitting_beside(key, tasks, kind, Some(record)));
                 found(Storage::Store(store), fitting, None)
             }
             Err(error) => {
                 let message = Message::from(&error);
                 let stays = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
-                let fitting = store.fitting_run(key, tasks, kind);
+                let fitting = store.fitting_beside(key, tasks, kind, None);
                 let (storage, meaning) = match spill {
                     _ if !stays && fitting.is_some() => {
                         (Storage::Store(store), "the damaged file is kept under another name")
                     }
                     _ if !stays => (
                         Storage::Store(store),
-                        "the damaged file is kept under another name, and \
-                                                 this launch records a new matrix",
+                        "the damaged file is kept under another name, and this launch records a new matrix",
                     ),
                     Spill::Off => (Storage::Nowhere, "nothing is stored in this launch"),
                     _ => (
@@ -133,10 +128,9 @@ impl Storage {
             Storage::Waits(store, problem) => (store, problem.clone()),
             Storage::Nowhere => return (None, true),
         };
-        let (meaning, waits) = match keep_on_node(record, store, spill, user) {
-            Ok(waits) => (waits, true),
-            Err(lost) => (lost, false),
-        };
+        let kept = keep_on_node(record, store, spill, user);
+        let waits = kept.is_ok();
+        let (Ok(meaning) | Err(meaning)) = kept;
         (Some(Message::from(&problem).meaning(meaning)), waits)
     }
 }
@@ -182,6 +176,7 @@ fn keep_on_node(
 mod tests {
     use super::*;
     use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+    use crate::store::Fit;
 
     fn record(argument: &str, at: u64) -> Record {
         let entries = [(0, 1, Traffic { bytes: 4000, messages: 1 })];
@@ -203,14 +198,14 @@ mod tests {
         let kind = crate::store::Standing::of(&record("a", 0)).kind;
         let look = || StoreLookup::look(Ok(store.clone()), "k", 2, kind, &Spill::Off);
         let found = look();
-        assert_eq!((found.fit, found.record.unwrap().recorded_at), (Some(Fit::SameKind), 2));
+        assert_eq!(found.fitting.map(|f| (f.fit, f.record.recorded_at)), Some((Fit::SameKind, 2)));
         let said = found.message.unwrap().to_string();
         assert!(said.contains("this launch uses the matrix of another stored launch"), "{said}");
         for run in store.runs("k") {
             std::fs::write(run.path, "damaged").unwrap();
         }
         let found = look();
-        assert!(found.record.is_none());
+        assert!(found.fitting.is_none());
         let said = found.message.unwrap().to_string();
         assert!(said.contains("this launch records a new matrix"), "{said}");
     }

@@ -311,10 +311,7 @@ impl Store {
     /// Errors: [`ErrorKind::NotFound`]; [`ErrorKind::Usage`] when several keys begin so.
     pub fn find(&self, selector: Option<&str>) -> Result<Record> {
         let path = self.find_path(selector)?;
-        match path.parent() == Some(self.directory()) {
-            true => read_stored(&path),
-            false => read_file(&path),
-        }
+        if path.parent() == Some(self.directory()) { read_stored(&path) } else { read_file(&path) }
     }
 
     /// The file that a selector means, see [`Store::find`].

@@ -38,29 +38,15 @@ impl Store {
     /// Errors: those of [`Store::load`], if no run fits either.
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
         match self.load(key) {
+            // The user has removed the record in use, and this launch records again.
+            Ok(None) => Ok(None),
             Ok(in_use) => Ok(self.fitting_beside(key, tasks, kind, in_use)),
-            Err(error) => self.fitting_run(key, tasks, kind).map(Some).ok_or(error),
+            Err(error) => self.fitting_beside(key, tasks, kind, None).map(Some).ok_or(error),
         }
     }
 
-    /// [`Self::fitting`], with the record in use.
+    /// [`Self::fitting`], with the record in use; `None` in its place if it cannot be read.
     pub fn fitting_beside(
-        &self,
-        key: &str,
-        tasks: usize,
-        kind: u32,
-        in_use: Option<Record>,
-    ) -> Option<Fitting> {
-        // If no record is in use, the user has removed it, and this launch records again.
-        self.fitting_of(key, tasks, kind, Some(in_use?))
-    }
-
-    /// [`Self::fitting`] among the runs beside the record in use, which cannot be read.
-    pub fn fitting_run(&self, key: &str, tasks: usize, kind: u32) -> Option<Fitting> {
-        self.fitting_of(key, tasks, kind, None)
-    }
-
-    fn fitting_of(
         &self,
         key: &str,
         tasks: usize,

@@ -243,10 +243,7 @@ impl Store {
         let placed = !stays() && fs::rename(&temporary, path).is_ok();
         // A rename between two names of one file changes nothing and leaves both.
         let _ = fs::remove_file(&temporary);
-        match placed || stays() {
-            true => Ok(placed),
-            false => self.write(path, bytes, false, stays),
-        }
+        if placed || stays() { Ok(placed) } else { self.write(path, bytes, false, stays) }
     }
 
     /// Keeps the record in use among the runs of its key, unless it is there. The file `own` is that of the record

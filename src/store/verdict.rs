@@ -88,13 +88,18 @@ impl Store {
         })
     }
 
+    /// [`Self::verdicts`]; none if the file is damaged.
+    fn undamaged(&self, program: &str) -> Result<Vec<Verdict>> {
+        match self.verdicts(program) {
+            Err(error) if error.kind() == ErrorKind::Format => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
     /// Keeps a verdict; it replaces an older one with as many tasks. A damaged file is replaced, one
     /// of a newer version is an error.
     pub fn keep_verdict(&self, program: &str, verdict: &Verdict) -> Result<PathBuf> {
-        let mut all = match self.verdicts(program) {
-            Err(error) if error.kind() == ErrorKind::Format => Vec::new(),
-            other => other?,
-        };
+        let mut all = self.undamaged(program)?;
         all.retain(|old| old.tasks != verdict.tasks);
         all.push(verdict.clone());
         let excess = all.len().saturating_sub(KEPT);
@@ -127,10 +132,7 @@ impl Store {
     /// it found that permuted ranks change nothing (`false`: there is nothing to warn of), or that
     /// they do. Errors as of [`Self::keep_verdict`].
     pub fn keep_mixed(&self, program: &str, verdict: &Verdict) -> Result<bool> {
-        let known = match self.verdicts(program) {
-            Err(error) if error.kind() == ErrorKind::Format => Vec::new(),
-            other => other?,
-        };
+        let known = self.undamaged(program)?;
         match known.iter().find(|v| v.tasks == verdict.tasks).map(|v| v.finding) {
             Some(Finding::Safe) => return Ok(false),
             Some(Finding::Differs) => {}

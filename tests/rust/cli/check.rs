@@ -3,7 +3,7 @@
 
 use crate::support::{Place, Run};
 use rankweave::matrix::{CommMatrix, SparseMatrix, Traffic};
-use rankweave::store::{Finding, Launch, LaunchMode, Past, Placement, Record, Store};
+use rankweave::store::{Finding, Launch, Past, Placement, Record, Store};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
@@ -14,7 +14,7 @@ fn record(mode: &str, order: &[u32], seconds: f64) -> Record {
     let cell = Traffic { bytes: 1000, messages: 1 };
     let entries: Vec<_> = (0..4).map(|t| (t, (t + 1) % 4, cell)).collect();
     let launch = Launch {
-        mode: LaunchMode::from_name(mode),
+        mode: mode.parse().unwrap(),
         process_of_task: order.to_vec(),
         placement: Placement::of_nodes(vec![0, 0, 1, 1], vec!["host-a".into(), "host-b".into()]),
         wall_seconds: seconds,
