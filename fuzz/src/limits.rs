@@ -31,9 +31,13 @@ thread_local! {
 /// seconds and bytes.
 const FOR_A_SLOT: (f64, usize) = (1e-6, 128);
 
-/// Tells that the input describes a machine of so many slots.
-pub fn describes_slots(slots: usize) {
-    SLOTS.set(slots);
+/// Levels of a tree that the bytes for a slot suffice for.
+const LEVELS_OF_A_SLOT: usize = 4;
+
+/// Tells that the input describes a machine of so many slots. A tree of many levels counts as more slots, because it
+/// has a group for each slot and level.
+pub fn describes_slots(slots: usize, levels: usize) {
+    SLOTS.set(slots.saturating_mul(levels.div_ceil(LEVELS_OF_A_SLOT).max(1)));
 }
 
 impl Limits {

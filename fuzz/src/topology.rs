@@ -1,7 +1,7 @@
 //! Descriptions of topologies: files, and texts of one line.
 
 use rankweave::options::Settings;
-use rankweave::topology::{CpuSet, DistanceMatrix, Machine, Topology, parse};
+use rankweave::topology::{CpuSet, DistanceMatrix, Machine, Topology, Tree, parse};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ pub fn text(bytes: &[u8]) {
 /// Distances agree both ways, and are zero from a slot to itself.
 fn symmetric(topology: &dyn Topology, what: &str) {
     let slots = topology.slots();
-    super::limits::describes_slots(slots);
+    super::limits::describes_slots(slots, topology.as_tree().map_or(1, Tree::levels));
     assert!(slots > 0, "{what}");
     for a in [0, slots / 3, slots - 1] {
         assert_eq!(topology.distance(a, a), 0, "{what}");
