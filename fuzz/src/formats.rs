@@ -10,6 +10,7 @@ pub fn reader(format: &str, bytes: &[u8]) {
     let source = Source::new("fuzz", bytes);
     let _ = format.detects(&source);
     if let Ok(matrix) = format.read(&source) {
+        super::limits::describes_tasks(matrix.tasks());
         assert!(matrix.is_valid());
     }
 }
@@ -18,6 +19,7 @@ pub fn reader(format: &str, bytes: &[u8]) {
 /// in every format of matrices and read again.
 pub fn detection(bytes: &[u8]) {
     let Ok(matrix) = read("fuzz", bytes) else { return };
+    super::limits::describes_tasks(matrix.tasks());
     assert!(matrix.is_valid());
     // Dense formats of many tasks only cost time here.
     if matrix.tasks() > 64 {

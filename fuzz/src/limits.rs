@@ -23,7 +23,7 @@ struct Allocated {
 }
 
 thread_local! {
-    static SLOTS: Cell<usize> = const { Cell::new(0) };
+    static MORE: Cell<(f64, usize)> = const { Cell::new((0.0, 0)) };
     static ALLOCATED: Cell<Allocated> = const { Cell::new(Allocated { now: 0, most: 0 }) };
 }
 
@@ -34,10 +34,23 @@ const FOR_A_SLOT: (f64, usize) = (1e-6, 128);
 /// Levels of a tree that the bytes for a slot suffice for.
 const LEVELS_OF_A_SLOT: usize = 4;
 
+/// What an input may use more for each task of the matrix that it describes: a row in each layer, while two copies of a
+/// layer exist.
+const FOR_A_TASK: (f64, usize) = (1e-6, 48);
+
 /// Tells that the input describes a machine of so many slots. A tree of many levels counts as more slots, because it
 /// has a group for each slot and level.
 pub fn describes_slots(slots: usize, levels: usize) {
-    SLOTS.set(slots.saturating_mul(levels.div_ceil(LEVELS_OF_A_SLOT).max(1)));
+    allow(FOR_A_SLOT, slots.saturating_mul(levels.div_ceil(LEVELS_OF_A_SLOT).max(1)));
+}
+
+/// Tells that the input describes a matrix of so many tasks. A line can name a high number of a task.
+pub fn describes_tasks(tasks: usize) {
+    allow(FOR_A_TASK, tasks);
+}
+
+fn allow(each: (f64, usize), items: usize) {
+    MORE.set((each.0 * items as f64, each.1.saturating_mul(items)));
 }
 
 impl Limits {
@@ -47,14 +60,14 @@ impl Limits {
     /// If the function panics, or has used more than the limits when it ends.
     pub fn hold(&self, run: impl FnOnce()) {
         ALLOCATED.set(Allocated { now: 0, most: 0 });
-        SLOTS.set(0);
+        MORE.set((0.0, 0));
         let begin = processor_seconds();
         run();
         let seconds = processor_seconds() - begin;
         let memory = ALLOCATED.get().most;
-        let slots = SLOTS.get();
-        let most_seconds = self.seconds + FOR_A_SLOT.0 * slots as f64;
-        let most_memory = self.memory.saturating_add(slots.saturating_mul(FOR_A_SLOT.1));
+        let more = MORE.get();
+        let most_seconds = self.seconds + more.0;
+        let most_memory = self.memory.saturating_add(more.1);
         assert!(seconds <= most_seconds, "an input took {seconds:.3} s of processor time");
         assert!(memory <= most_memory, "an input took {memory} bytes of memory");
     }

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from driver.stacks import TARGET
+from driver.stacks import LAUNCHERS, TARGET
 from recording import expected
 
 
@@ -83,5 +83,7 @@ class Results:
                   file=sys.stderr)
         for name in self.failed:
             print(f"failed: {name}")
+        if LAUNCHERS:
+            print(f"launches that were repeated because Open MPI 5's launcher failed: {len(LAUNCHERS)}")
         print(f"{self.passed} passed, {len(self.failed)} failed")
         return 1 if self.failed or not self.passed else 0

@@ -69,17 +69,31 @@ def end_marked(mark):
             pass
 
 
+# The launches that were repeated because of the launcher.
+LAUNCHERS = []
 # What Open MPI 5's launcher writes when it cannot start itself, and its exit code. This happens now and then on a
 # busy machine. The library is not in the launcher, and no process of the program has started.
 NOT_STARTED = (213, "PMIx server's listener thread failed to start")
 
 
+def is_of_launcher(outcome):
+    """Whether a launcher of Open MPI 5 could not start itself, or did not end by itself: it is the only process that is
+    left of the launch, and its main thread waits for a lock of the launcher's. One launch in a hundred ends so, with
+    and without the library."""
+    if outcome.timed_out:
+        processes = [line for line in outcome.waiting if line.startswith("process ")]
+        main = "\n".join(outcome.waiting).partition("Thread 1 ")[2]
+        return len(processes) == 1 and "/prterun " in processes[0] and "lock_wait" in main and "libprrte" in main
+    return outcome.code == NOT_STARTED[0] and NOT_STARTED[1] in outcome.err
+
+
 def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
-    """Runs a command, again if a launcher of Open MPI 5 could not start itself."""
+    """Runs a command, again if it failed because of a launcher of Open MPI 5."""
     for _ in range(5):
         outcome = execute_once(command, environment, timeout, stdin, cwd)
-        if outcome.code != NOT_STARTED[0] or NOT_STARTED[1] not in outcome.err:
+        if not is_of_launcher(outcome):
             break
+        LAUNCHERS.append(command)
     return outcome
 
 

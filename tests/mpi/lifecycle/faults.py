@@ -8,6 +8,7 @@ Otherwise some of the sites are tried, and each mode tries other ones.
 """
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ from driver import stacks
 NP = 4
 PROGRAM = "everything.c"
 TIMEOUT = 60
+# MPICH's UCX prints this at its end if a function that receives failed every time: the message stays with it.
+UNRECEIVED = re.compile(r"tag_match\.c:.*UCX +WARN +unexpected tag-receive descriptor .* was not matched")
 # The number of sites that a run without --full tries in each mode.
 PART = 12
 
@@ -126,7 +129,8 @@ class Faults:
         elif outcome.code != self.wanted.code:
             problems.append(f"exit code {outcome.code}, without the library {self.wanted.code}: "
                             f"{outcome.err[:300]!r}")
-        if sorted(outcome.out.splitlines()) != sorted(self.wanted.out.splitlines()):
+        lines = [line for line in outcome.out.splitlines() if not UNRECEIVED.search(line)]
+        if sorted(lines) != sorted(self.wanted.out.splitlines()):
             problems.append(f"standard output {outcome.out[:200]!r}, without the library "
                             f"{self.wanted.out[:100]!r}")
         self.results.add(f"{self.stack.name} faults {self.mode} {label}", problems, outcome)

@@ -49,16 +49,20 @@ impl<A: Abi> Receive<A> {
                 pmpi::<A>().irecv(data, count, byte, from as c_int, TAG, comm, &raw mut request)
             }
         });
+        if code != 0 {
+            private.leaves_message();
+        }
         Receive { request: (code == 0).then_some(request), buffer }
     }
 
     /// Waits for the bytes; `None` after an MPI error. If this process could not send its own message
     /// (`sending` is false), the processes that send to it may have failed in the same way, so it does not wait.
-    fn end(self, sending: bool) -> Option<Vec<u8>> {
+    fn end(self, private: &PrivateComm<A>, sending: bool) -> Option<Vec<u8>> {
         let mut request = self.request?;
         if sending {
             return wait::<A>(&mut request, None).then_some(self.buffer);
         }
+        private.leaves_message();
         if !cancel_receive::<A>(&mut request) {
             std::mem::forget(self.buffer);
         }
@@ -76,7 +80,7 @@ pub fn send_receive<A: Abi>(
     let length = (data.len() as u64).to_le_bytes();
     let incoming = Receive::begin(private, from, length.len());
     let sending = all_sent::<A>([sent(private, to, &length)]);
-    let theirs = incoming.end(sending).and_then(|bytes| bytes.try_into().ok());
+    let theirs = incoming.end(private, sending).and_then(|bytes| bytes.try_into().ok());
     if !sending {
         return None;
     }
@@ -85,7 +89,7 @@ pub fn send_receive<A: Abi>(
     // Another process waits for this string, also if none comes here.
     let outgoing = (data.len() < LONGEST).then(|| sent(private, to, data));
     let sending = all_sent::<A>(outgoing);
-    incoming?.end(sending)
+    incoming?.end(private, sending)
 }
 
 /// Gives every process its string, and returns the strings of all by rank; every process calls this.
@@ -116,7 +120,9 @@ pub fn alltoall<A: Abi>(private: &PrivateComm<A>, strings: &[Vec<u8>]) -> Option
     let sending = all_sent::<A>(outgoing);
     let received: Vec<Option<Vec<u8>>> = incoming
         .into_iter()
-        .map(|receive| receive.map_or_else(|| Some(Vec::new()), |receive| receive.end(sending)))
+        .map(|receive| {
+            receive.map_or_else(|| Some(Vec::new()), |receive| receive.end(private, sending))
+        })
         .collect();
     let all_fit = theirs.iter().all(|&length| (length as usize) < LONGEST);
     received.into_iter().collect::<Option<Vec<_>>>().filter(|_| sending && all_fit)

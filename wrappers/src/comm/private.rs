@@ -13,6 +13,7 @@ use crate::sys::memory;
 use libc::c_int;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// Largest single message, well below what an `int` count can say.
@@ -38,6 +39,7 @@ pub struct PrivateComm<A: Abi> {
     pub comm: A::Comm,
     pub rank: usize,
     pub size: usize,
+    has_unreceived: Cell<bool>,
     _abi: PhantomData<A>,
 }
 
@@ -53,12 +55,21 @@ impl<A: Abi> PrivateComm<A> {
                 return None;
             }
         }
-        Some(PrivateComm { comm, rank: rank as usize, size: size as usize, _abi: PhantomData })
+        let (rank, size, has_unreceived) = (rank as usize, size as usize, Cell::new(false));
+        Some(PrivateComm { comm, rank, size, has_unreceived, _abi: PhantomData })
     }
 
-    /// Frees the communicator. Collective.
+    /// Frees the communicator, unless a message on it was not received. Collective.
     pub fn free(self) {
-        handle::free::<A>(self.comm);
+        if !self.has_unreceived.get() {
+            handle::free::<A>(self.comm);
+        }
+    }
+
+    /// A receive failed, so a message may stay on this communicator. Such a communicator is not freed: MPICH 5
+    /// raises an error for its messages, and no error handler of the communicator receives this error.
+    pub fn leaves_message(&self) {
+        self.has_unreceived.set(true);
     }
 
     /// The handle, from which [`from_bits`](Self::from_bits) makes this value again. Nothing is freed.
@@ -129,7 +140,11 @@ impl<A: Abi> PrivateComm<A> {
                 pmpi::<A>().irecv(start, count, A::byte(), from, tag, self.comm, &raw mut request)
             }
         });
-        self.done(code, request)
+        let received = self.done(code, request);
+        if !received {
+            self.leaves_message();
+        }
+        received
     }
 
     /// Sends any number of bytes to a process that receives them with [`Self::receive`]; `false` after an MPI
