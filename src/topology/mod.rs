@@ -11,8 +11,10 @@
 //! | `dragonfly:` | [`Dragonfly`] | constant |
 //! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
 //! | `dist:` | [`DistanceMatrix`] | the given table |
+//! | processes on a network that is no tree | [`Cluster`] | that of the network between nodes, a tree's inside |
 //! | some slots of another one | [`Subset`] | that of the other one |
 
+mod cluster;
 pub mod costs;
 mod cpuset;
 mod distance_matrix;
@@ -34,6 +36,7 @@ mod ultrametric;
 #[cfg(test)]
 mod tests;
 
+pub use cluster::{Cluster, Processes, on_network};
 pub use cpuset::CpuSet;
 pub use distance_matrix::DistanceMatrix;
 pub use dragonfly::Dragonfly;

@@ -43,6 +43,19 @@ fn topologies_of_every_kind() -> Vec<Box<dyn Topology>> {
     .collect();
     let places = [vec![0, 0], vec![0, 1], vec![UNPLACED, UNPLACED], vec![1, 2]];
     all.push(Box::new(from_launch(&[0, 0, 0, 1], &places, &[100, 10, 2]).unwrap()));
+    let processes = Processes {
+        node_of_process: &[0, 0, 1, 2],
+        place_of_process: &places,
+        level_costs: &[100, 10, 2],
+    };
+    for (network, hosts) in [
+        ("torus:4x4", [Some(0), Some(5), Some(6)]),
+        ("dragonfly:3x2x2", [Some(0), None, Some(7)]),
+        ("tree:2:2:2", [Some(1), Some(6), None]),
+    ] {
+        let network = parse(network).unwrap().into();
+        all.push(on_network(&network, &hosts, processes).unwrap());
+    }
     all.push(Box::new(Subset::of_owned(parse("tree:4:4").unwrap(), &[15, 3, 2, 8]).unwrap()));
     all
 }

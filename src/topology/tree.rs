@@ -134,6 +134,11 @@ impl Tree {
         fits.then_some(self)
     }
 
+    /// The bandwidth of the links above the groups of each level, the slots' own level last.
+    pub fn bandwidths(&self) -> &[f64] {
+        &self.shape.bandwidths
+    }
+
     /// Sets the level whose groups are the nodes of the machine, the outermost one unless set;
     /// `None` if the whole tree is one node.
     #[must_use]
