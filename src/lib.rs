@@ -18,6 +18,7 @@ pub mod metrics;
 pub mod options;
 #[cfg(feature = "cli")]
 pub mod report;
+pub mod sources;
 pub mod store;
 pub mod topology;
 

@@ -8,6 +8,7 @@ pub mod compressed_rows;
 pub mod error;
 pub mod file;
 pub mod hash;
+pub mod installation;
 pub(crate) mod named_enum;
 pub mod numbering;
 pub mod permutation;

@@ -1,6 +1,7 @@
 //! The ranks that a constructor of a topology gives to the processes of a communicator. One process computes
 //! them from the reports of all processes.
 
+use super::machine::LaunchMachine;
 use super::{NewRanks, UserTopology, random_permutation};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::decide;
@@ -8,7 +9,7 @@ use crate::mapping::TaskGrid;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use crate::options::Settings;
 use crate::store::{Constructed, Placement, Record, Signature, Store};
-use crate::topology::{self, Topology};
+use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -41,6 +42,8 @@ pub struct RankRequest<'a> {
     pub new_ranks: NewRanks,
     /// Number of processes of the job.
     pub processes: usize,
+    /// Directory of the store; empty if there is none.
+    pub store: &'a str,
     /// The reports of the communicator's processes, by rank.
     pub reports: &'a [Report],
     /// Where the weights of their edges come from.
@@ -73,21 +76,21 @@ impl RankRequest<'_> {
         Signature::new().word(self.vertices as u64).words(words).value()
     }
 
-    /// The record in the store of a directory whose traffic can weigh the edges, for a launch that does this
+    /// The record in the store whose traffic can weigh the edges, for a launch that does this
     /// `kind` of run; `None` if there is none or no weights are needed.
-    pub fn stored(&self, directory: &str, key: &str, kind: u32) -> Option<Record> {
+    pub fn stored(&self, key: &str, kind: u32) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
-        if !helps || directory.is_empty() || key.is_empty() {
+        if !helps || self.store.is_empty() || key.is_empty() {
             return None;
         }
-        let fitting = Store::open(directory).fitting(key, self.processes, kind).ok()??;
+        let fitting = Store::open(self.store).fitting(key, self.processes, kind).ok()??;
         Some(fitting.record)
     }
 
     /// The answer: with the places of the processes, what is stored about the program
     /// ([`RankRequest::stored`]), and the latest answer to the same question in this launch.
     ///
-    /// Errors: the machine is not known, or is not one.
+    /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn answer(
         &self,
         settings: &Settings,
@@ -136,19 +139,17 @@ impl RankRequest<'_> {
     ) -> Result<(Box<dyn Topology>, Vec<usize>)> {
         let unknown =
             || Error::new(ErrorKind::Infeasible, "the places of the processes are unknown");
-        if let Some(given) = UserTopology::read(settings, self.processes) {
+        let by_host_name = UserTopology::by_host_name(settings, placement).is_some();
+        if !by_host_name && let Some(given) = UserTopology::read(settings, self.processes) {
             let given = given?;
             let slot = |report: &Report| given.slots.get(report.process as usize).copied();
             let slots: Option<Vec<usize>> = self.reports.iter().map(slot).collect();
             return Ok((given.topology, slots.ok_or_else(unknown)?));
         }
-        let placement = placement.ok_or_else(unknown)?;
-        let tree = topology::from_launch(
-            &placement.node_of_process,
-            &placement.place_of_process,
-            &placement.level_costs,
-        )?;
-        Ok((Box::new(tree), (0..self.reports.len()).collect()))
+        let store = (!self.store.is_empty()).then(|| Store::open(self.store));
+        let processes = self.reports.len();
+        let machine = LaunchMachine::of(settings, placement, store.as_ref(), processes)?;
+        Ok((machine.topology, machine.slots))
     }
 
     /// The edges with the best weights that are known: the weights of the program, or else traffic of an
@@ -241,6 +242,7 @@ mod tests {
         RankRequest {
             new_ranks: NewRanks::Map,
             processes: reports.len(),
+            store: "",
             reports,
             weights,
             vertices: reports.len(),
@@ -373,8 +375,10 @@ mod tests {
         let record = Record { constructed, ..Record::of_matrix("a", matrix) };
         Store::open(directory.path()).save(&record).unwrap();
         let store = directory.path().to_string_lossy();
-        let record = request.stored(&store, "a", 0);
-        assert!(request.stored(&store, "b", 0).is_none() && request.stored("", "a", 0).is_none());
+        assert!(request.stored("a", 0).is_none(), "no store");
+        let request = RankRequest { store: &store, ..request };
+        let record = request.stored("a", 0);
+        assert!(request.stored("b", 0).is_none());
         let (stored, then) = request.stored_traffic(record.clone(), question);
         assert!(!covers(&stored, &ring(false)), "by task it is not that of the ring");
         let mut found = request.by_vertex(&stored, &then.unwrap().task_of_vertex);

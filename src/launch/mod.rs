@@ -19,6 +19,7 @@ pub mod constructor;
 mod declared_topology;
 mod facts;
 mod instructions;
+pub mod machine;
 mod message;
 mod policy;
 #[cfg(test)]

@@ -4,14 +4,15 @@
 //! processes, and the options. The names of the nodes are not part of the places, so that another allocation of
 //! the same shape has the same signature. A launch with the same signatures finds the answer in the store.
 
-use super::UserTopology;
-use crate::base::error::{Error, ErrorKind, Result};
+use super::machine::LaunchMachine;
+use crate::base::error::Result;
 use crate::base::file;
 use crate::decide::{self, Decision};
 use crate::matrix::CommMatrix;
 use crate::options::Settings;
+use crate::sources::Choice;
 use crate::store::{KeptOrder, Placement, Signature, Store};
-use crate::topology::{self, Topology};
+use crate::topology::Topology;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,10 @@ pub struct MappingProblem {
     pub slots: Vec<usize>,
     /// Node of each process.
     pub nodes: Vec<u32>,
+    /// What is known of the network above the nodes.
+    pub choice: Option<Choice>,
+    /// The nodes are hosts of the topology that the user gave.
+    pub by_host_name: bool,
     /// What the user allows.
     pub options: decide::Options,
     /// How many processes search.
@@ -55,7 +60,7 @@ impl MappingProblem {
     /// The problem of a matrix on the machine of the settings, else on the one that was discovered.
     /// Answers are kept in `store` under `key`.
     ///
-    /// Errors: the machine is not known, or is not one.
+    /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn new(
         matrix: CommMatrix,
         settings: &Settings,
@@ -64,27 +69,12 @@ impl MappingProblem {
         key: &str,
     ) -> Result<MappingProblem> {
         let tasks = matrix.tasks();
-        let (topology, slots, nodes, places): (Box<dyn Topology>, _, _, _) =
-            match UserTopology::read(settings, tasks) {
-                Some(given) => {
-                    let UserTopology { topology, slots, nodes } = given?;
-                    let places = signature_of_given(settings, topology.as_ref(), &slots);
-                    (topology, slots, nodes, places)
-                }
-                None => {
-                    let placement = placement.ok_or_else(|| {
-                        let what = "the places of the processes could not be found";
-                        Error::new(ErrorKind::Infeasible, what)
-                    })?;
-                    let tree = topology::from_launch(
-                        &placement.node_of_process,
-                        &placement.place_of_process,
-                        &placement.level_costs,
-                    )?;
-                    let nodes = placement.node_of_process.clone();
-                    (Box::new(tree), (0..tasks).collect(), nodes, signature_of_found(placement))
-                }
-            };
+        let machine = LaunchMachine::of(settings, placement, store.as_ref(), tasks)?;
+        let places = match placement.filter(|_| settings.topology.is_none() || machine.by_host_name)
+        {
+            Some(placement) => signature_of_found(placement, machine.network_signature),
+            None => signature_of_given(settings, machine.topology.as_ref(), &machine.slots),
+        };
         let options = decide::Options::of(settings);
         let usual = if tasks >= SHARED_FROM { SEARCHERS } else { 1 };
         let searchers = settings.searchers.unwrap_or(usual).max(1);
@@ -96,8 +86,20 @@ impl MappingProblem {
             ..KeptOrder::default()
         };
         let kept = KeptOrders { store, key: key.into(), question, limit: options.time_limit };
+        let LaunchMachine { topology, slots, nodes, choice, by_host_name, .. } = machine;
         let topology = topology.into();
-        Ok(MappingProblem { matrix, topology, slots, nodes, options, searchers, kept })
+        let problem = MappingProblem {
+            matrix,
+            topology,
+            slots,
+            nodes,
+            choice,
+            by_host_name,
+            options,
+            searchers,
+            kept,
+        };
+        Ok(problem)
     }
 }
 
@@ -149,15 +151,16 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
         .value()
 }
 
-/// Signature of places that were discovered.
-fn signature_of_found(placement: &Placement) -> u64 {
+/// Signature of places that were discovered, and of the network between their nodes.
+fn signature_of_found(placement: &Placement, network: u64) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
     let paths = placement.place_of_process.iter();
-    paths
+    let signature = paths
         .fold(start, |signature, path| signature.words(numbers(path)))
-        .words(placement.level_costs.iter().copied())
-        .value()
+        .words(placement.level_costs.iter().copied());
+    // Orders that were kept when no network was known are found again.
+    if network == 0 { signature.value() } else { signature.word(network).value() }
 }
 
 /// The largest file of a topology whose content is part of its signature.

@@ -38,6 +38,12 @@ pub struct LaunchRecorder {
     predicted: (u128, u128),
     /// Node of each process in a topology that the user gave.
     given_nodes: Option<Vec<u32>>,
+    /// The nodes are hosts of the topology that the user gave.
+    by_host_name: bool,
+    /// What is known of the network above the nodes, in one sentence.
+    network: Option<String>,
+    /// Descriptions of the network that cannot be used.
+    network_problems: Vec<String>,
     /// Hash of the places of this launch, for comparison with earlier ones.
     places: u32,
     /// The verbosity from which on the user is told whose matrix is used, and the sentence about it.
@@ -123,6 +129,9 @@ impl LaunchRecorder {
             decision: policy.sentence(),
             predicted: (0, 0),
             given_nodes: None,
+            by_host_name: false,
+            network: None,
+            network_problems: Vec::new(),
             places: 0,
             source,
         }
@@ -183,13 +192,18 @@ impl LaunchRecorder {
 
     /// The mapping problem of this launch; `None` without a matrix, and at the second call.
     ///
-    /// Errors: the machine is not known, or is not one.
+    /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
         let Some(matrix) = self.matrix.take() else { return Ok(None) };
         let (store, settings) = (self.storage.store().cloned(), &self.settings);
         let problem = MappingProblem::new(matrix, settings, placement, store, &self.key)?;
-        if self.settings.topology.is_some() {
+        self.by_host_name = problem.by_host_name;
+        if self.settings.topology.is_some() && !problem.by_host_name {
             self.given_nodes = Some(problem.nodes.clone());
+        }
+        if let Some(choice) = &problem.choice {
+            self.network = Some(choice.sentence());
+            self.network_problems = choice.problems().map(String::from).collect();
         }
         let placement = self.placement(placement.cloned());
         self.places = store::places_of(&placement.node_of_process, &placement.node_names);
@@ -210,7 +224,13 @@ impl LaunchRecorder {
         {
             messages.push(Message::new(format!("{}: {source}", self.key)));
         }
+        for problem in std::mem::take(&mut self.network_problems) {
+            let message = Message::new(format!("a description of the network {problem}"));
+            messages.push(message.meaning("this launch does without it"));
+        }
         if self.settings.verbose >= 2 {
+            let network = self.network.take().map(|network| format!("{}: {network}", self.key));
+            messages.extend(network.map(Message::new));
             messages.push(Message::new(format!("{}: {}", self.key, decision.reason)));
         }
         self.predicted = (decision.cost_before, decision.cost_after);
@@ -289,13 +309,15 @@ impl LaunchRecorder {
     }
 
     fn record(&mut self, end: LaunchEnd<'_>) -> Record {
-        let LaunchEnd { instructions, in_mpi, constructed, now, .. } = end;
         let tasks = end.collected.tasks();
         let matrix = end.collected.matrix();
-        if self.given_nodes.is_none() {
+        let by_name = UserTopology::by_host_name(&self.settings, end.placement.as_ref());
+        self.by_host_name |= by_name.is_some_and(|network| network.is_ok());
+        if self.given_nodes.is_none() && !self.by_host_name {
             let given = UserTopology::read(&self.settings, tasks);
             self.given_nodes = given.and_then(|given| Some(given.ok()?.nodes));
         }
+        let LaunchEnd { instructions, in_mpi, constructed, now, .. } = end;
         let mut launch = Launch {
             mode: instructions.action.launch_mode(),
             process_of_task: instructions.process_of_task.clone(),
@@ -351,7 +373,7 @@ impl LaunchRecorder {
         match &self.given_nodes {
             Some(nodes) => Placement::of_nodes(nodes.clone(), UserTopology::node_names(nodes)),
             // The discovered paths inside nodes do not belong to the topology that the user gave.
-            None if self.settings.topology.is_some() => {
+            None if self.settings.topology.is_some() && !self.by_host_name => {
                 Placement::of_nodes(found.node_of_process, found.node_names)
             }
             None => found,

@@ -3,7 +3,10 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;
 use crate::options::Settings;
+use crate::sources::{Host, HostNetwork};
+use crate::store::Placement;
 use crate::topology::{self, Topology};
+use std::sync::Arc;
 
 /// A topology that the user gave, with the places of the processes in it.
 pub struct UserTopology {
@@ -27,6 +30,26 @@ impl UserTopology {
             let nodes = nodes_of(topology.as_ref(), &slots);
             Ok(UserTopology { topology, slots, nodes })
         }))
+    }
+
+    /// The network that the settings give, if its slots have the names of the nodes. `None` if they give none, if
+    /// they list the slots of the processes, or if a node is not among its hosts.
+    ///
+    /// Errors: a specification that cannot be read.
+    pub fn by_host_name(
+        settings: &Settings,
+        placement: Option<&Placement>,
+    ) -> Option<Result<HostNetwork>> {
+        let specification = settings.topology.as_ref()?;
+        let placement = placement.filter(|_| settings.slots.is_none())?;
+        let topology: Arc<dyn Topology> = match topology::parse(specification) {
+            Ok(topology) => topology.into(),
+            Err(error) => return Some(Err(error)),
+        };
+        topology.slot_name(0)?;
+        let hosts = Host::all_of(placement);
+        let network = HostNetwork::by_name(topology, &hosts, specification.clone());
+        (network.known() == hosts.len() && !hosts.is_empty()).then_some(Ok(network))
     }
 
     /// The names that records give to the nodes.
@@ -55,7 +78,7 @@ fn slots_in(settings: &Settings, processes: usize, topology: &dyn Topology) -> R
     if let Some(&slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
         return problem(
             format!("the topology has {} slots, but a process is on slot {slot}", topology.slots()),
-            "a larger topology (RANKWEAVE_TOPOLOGY), or none to have it discovered",
+            "give a larger topology (RANKWEAVE_TOPOLOGY), or unset the variable to have the topology discovered",
         );
     }
     Ok(slots)

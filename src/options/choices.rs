@@ -38,6 +38,49 @@ impl Mode {
     }
 }
 
+/// Which sources a launch may ask for the network above its nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NetworkChoice {
+    /// All of them.
+    #[default]
+    Auto,
+    /// None: all nodes count as equally far from each other.
+    Off,
+    /// Only this one, by its name.
+    Only(&'static str),
+}
+
+impl NetworkChoice {
+    /// The values: the two words, then the names of the sources in the order of trust.
+    pub const NAMES: [&'static str; 8] = [
+        "auto",
+        "off",
+        "site",
+        "slurm-address",
+        "slurm-files",
+        "names",
+        "fabric-files",
+        "measured",
+    ];
+
+    /// Whether the source with this name may be asked.
+    pub fn allows(&self, source: &str) -> bool {
+        match self {
+            NetworkChoice::Auto => true,
+            NetworkChoice::Off => false,
+            NetworkChoice::Only(name) => *name == source,
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        parse::choice(text, &Self::NAMES).map(|i| match i {
+            0 => NetworkChoice::Auto,
+            1 => NetworkChoice::Off,
+            _ => NetworkChoice::Only(Self::NAMES[i]),
+        })
+    }
+}
+
 /// How collective calls become traffic between pairs of tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collectives {

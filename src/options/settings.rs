@@ -1,6 +1,6 @@
 //! The values of the options of a launch, after parsing.
 
-use super::choices::{Collectives, Mode, Slots, Spill, Times};
+use super::choices::{Collectives, Mode, NetworkChoice, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,10 @@ pub struct Settings {
     pub topology: Option<String>,
     /// Slot of each process in that topology; `None` = process k on slot k.
     pub slots: Option<Slots>,
+    /// Which sources may be asked for the network above the nodes.
+    pub network: NetworkChoice,
+    /// The site file; `None` = the usual files. An empty path: none.
+    pub site: Option<PathBuf>,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
     /// Predicted gain in percent below which the launcher's order is kept.
@@ -57,6 +61,8 @@ impl Default for Settings {
             seed: 1,
             topology: None,
             slots: None,
+            network: NetworkChoice::Auto,
+            site: None,
             fix: vec![0],
             min_gain: 3.0,
             verbose: 0,

@@ -4,7 +4,7 @@
 //! page, the completions and the documentation are made from this table, and tests fail if one of them is
 //! not up to date.
 
-use super::choices::{Collectives, Mode, Slots, Spill, Times};
+use super::choices::{Collectives, Mode, NetworkChoice, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -128,6 +128,27 @@ pub static TABLE: &[Opt] = &[
         "With --topology: the slot of each process, in launcher rank order",
         "A list such as 0,1,8-11, or the name of a file with one slot a line.",
         |s, v| Slots::parse(v).map(|slots| s.slots = Some(slots)),
+    ),
+    Opt::new(
+        ["network", "RANKWEAVE_NETWORK", "SOURCE", "auto"],
+        "Where the network above the nodes may be learned from",
+        "auto asks all sources in the order of trust: the site file, the scheduler (slurm-address, \
+               slurm-files), the names of the nodes, files of the fabric, earlier measurements. The \
+               first one that knows all nodes is used. The name of a source asks this one only. With \
+               off, all nodes count as equally far from each other. 'rankweave topo -- LAUNCHER' \
+               shows what each source knows. --topology has priority.",
+        |s, v| NetworkChoice::parse(v).map(|network| s.network = network),
+    )
+    .one_of(&NetworkChoice::NAMES),
+    Opt::new(
+        ["site", "RANKWEAVE_SITE", "FILE", "/etc/rankweave.toml, or etc/rankweave.toml of the installation"],
+        "File in which the site describes its clusters",
+        "The node of rank 0 reads this file. docs/topologies.md describes its form. none: no such \
+               file is read.",
+        |s, v| {
+            let none = v.eq_ignore_ascii_case("none");
+            set(&mut s.site, Some(if none { Default::default() } else { v.into() }))
+        },
     ),
     Opt::new(
         ["fix", "RANKWEAVE_FIX", "LIST", "0"],
@@ -282,6 +303,7 @@ mod tests {
         for name in [
             "mode",
             "seed",
+            "network",
             "fix",
             "min-gain",
             "time-limit",

@@ -17,6 +17,12 @@ pub struct Placement {
     pub level_costs: Vec<u64>,
     /// Name of each level (`node`, `package`, …), node level first.
     pub level_names: Vec<String>,
+    /// Where the scheduler says that each node is in the network; not kept in files.
+    #[serde(skip)]
+    pub node_addresses: Vec<String>,
+    /// The physical position of each node, where the system gives one; not kept in files.
+    #[serde(skip)]
+    pub node_positions: Vec<String>,
 }
 
 impl Placement {

@@ -201,9 +201,8 @@ fn node_distances(network: &dyn Topology, host_of_node: &[Option<usize>]) -> Vec
     }
     let known = || hops.iter().copied().filter(|&hops| hops > 0);
     let (nearest, widest) = (nearest_hosts(network, known().min()), known().max().unwrap_or(1));
-    let scaled = |hops: u64| {
-        u32::try_from(NODE.saturating_mul(hops).div_ceil(nearest)).unwrap_or(u32::MAX)
-    };
+    let scaled =
+        |hops: u64| u32::try_from(NODE.saturating_mul(hops).div_ceil(nearest)).unwrap_or(u32::MAX);
     let mut distances: Vec<u32> = hops.iter().map(|&hops| scaled(hops)).collect();
     for a in 0..nodes {
         for b in (0..nodes).filter(|&b| b != a) {

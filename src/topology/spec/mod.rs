@@ -74,6 +74,13 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
     read(description.trim()).map_err(|e| placed(e, spec, example))
 }
 
+/// Whether a text begins as a description that [`parse`] takes, and not as the name of a file.
+pub fn is_description(text: &str) -> bool {
+    let kind = text.trim().split_once(':').map(|(kind, _)| kind);
+    text.trim().starts_with(|c: char| c.is_ascii_digit())
+        || kind.is_some_and(|name| KINDS.iter().any(|kind| kind.0 == name))
+}
+
 /// Adds the option to the place of an error, and advises the example.
 fn placed(error: Error, spec: &str, example: &str) -> Error {
     let inner = error.place().map_or(String::new(), |place| format!("{place}, "));

@@ -16,6 +16,9 @@ use std::collections::HashSet;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Node {
     name: String,
+    /// Where the scheduler says that it is in the network; its physical position. Empty if not known.
+    address: String,
+    position: String,
     /// Names of the levels inside it.
     levels: Vec<String>,
     /// Launcher rank and path of every process of the node.
@@ -27,7 +30,13 @@ impl Node {
     /// the node.
     pub fn undivided(processes: &[u32]) -> Node {
         let paths = processes.iter().map(|&rank| (rank, Vec::new())).collect();
-        Node { name: node::host_name(), levels: Vec::new(), paths }
+        Node { paths, ..Node::here() }
+    }
+
+    /// This node without its processes.
+    fn here() -> Node {
+        let Location { name, address, position, .. } = Location::mine();
+        Node { name, address, position, ..Node::default() }
     }
 
     /// This node, given launcher rank and affinity mask of each of its processes.
@@ -35,9 +44,9 @@ impl Node {
         let machine = node::machine();
         let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
         Node {
-            name: node::host_name(),
             levels: machine.level_names().to_vec(),
             paths: processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
+            ..Node::here()
         }
     }
 }
@@ -50,11 +59,18 @@ pub struct Location {
     /// A hash of the PUs that the process may run on.
     pus: u64,
     name: String,
+    /// Where the scheduler says that the node is in the network; empty if it says nothing.
+    address: String,
+    /// The physical position of the node; empty if the system does not give one.
+    position: String,
 }
 
-/// Bytes of an encoded location, which has the same length in all processes: two numbers, and the longest name
-/// of a node.
-pub const LOCATION_BYTES: usize = 16 + 64;
+/// Bytes of the longest name of a node (a Linux host name has at most 64), of the longest address in the network,
+/// and of the longest physical position. Longer ones are cut, and do not name a switch then.
+const TEXTS: [usize; 3] = [64, 128, 24];
+
+/// Bytes of an encoded location, which has the same length in all processes: two numbers and three texts.
+pub const LOCATION_BYTES: usize = 16 + TEXTS[0] + TEXTS[1] + TEXTS[2];
 
 impl Location {
     /// This process's own.
@@ -63,6 +79,8 @@ impl Location {
             node: node::identity(),
             pus: node::hash_of(node::affinity().into_iter().flat_map(u64::to_le_bytes)),
             name: node::host_name(),
+            address: fitting(node::address(), TEXTS[1]),
+            position: fitting(node::position(), TEXTS[2]),
         }
     }
 
@@ -71,8 +89,12 @@ impl Location {
         let mut bytes = [0; LOCATION_BYTES];
         bytes[..8].copy_from_slice(&self.node.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.pus.to_le_bytes());
-        let name = &self.name.as_bytes()[..self.name.len().min(LOCATION_BYTES - 16)];
-        bytes[16..16 + name.len()].copy_from_slice(name);
+        let mut at = 16;
+        for (text, room) in [&self.name, &self.address, &self.position].into_iter().zip(TEXTS) {
+            let text = &text.as_bytes()[..text.len().min(room)];
+            bytes[at..at + text.len()].copy_from_slice(text);
+            at += room;
+        }
         bytes
     }
 
@@ -81,13 +103,25 @@ impl Location {
         let number = |at: usize| {
             bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
         };
-        let name = bytes[16..].split(|&byte| byte == 0).next().unwrap_or_default();
+        let text = |index: usize| {
+            let from = 16 + TEXTS[..index].iter().sum::<usize>();
+            let room = &bytes[from..from + TEXTS[index]];
+            let text = room.split(|&byte| byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(text).into_owned()
+        };
         Location {
             node: number(0),
             pus: number(8),
-            name: String::from_utf8_lossy(name).into_owned(),
+            name: text(0),
+            address: text(1),
+            position: text(2),
         }
     }
+}
+
+/// The text, or none if it is longer than its room: a part of an address would be another address.
+fn fitting(text: String, room: usize) -> String {
+    if text.len() <= room { text } else { String::new() }
 }
 
 /// The locations of all processes, added one after the other by rank.
@@ -95,8 +129,8 @@ impl Location {
 pub struct Locations {
     /// Node and PUs.
     all: Vec<[u64; 2]>,
-    /// Names of the nodes by first appearance.
-    names: Vec<String>,
+    /// The nodes by first appearance, without their processes.
+    described: Vec<Node>,
     known: HashSet<u64>,
 }
 
@@ -105,7 +139,8 @@ impl Locations {
     pub fn add(&mut self, location: Location) {
         self.all.push([location.node, location.pus]);
         if self.known.insert(location.node) {
-            self.names.push(location.name);
+            let Location { name, address, position, .. } = location;
+            self.described.push(Node { name, address, position, ..Node::default() });
         }
     }
 
@@ -123,9 +158,7 @@ impl Locations {
 
     /// The places, for a job in which all processes of each node may run on the same PUs.
     pub fn places(&self) -> Placement {
-        let named = |name: &String| Node { name: name.clone(), ..Node::default() };
-        let described: Vec<Node> = self.names.iter().map(named).collect();
-        assemble(&self.nodes(), &described)
+        assemble(&self.nodes(), &self.described)
     }
 }
 
@@ -186,6 +219,8 @@ pub fn assemble(nodes: &Nodes, described: &[Node]) -> Placement {
     let mut places = Placement {
         node_of_process: nodes.of_process.clone(),
         node_names: described.iter().map(|node| node.name.clone()).collect(),
+        node_addresses: described.iter().map(|node| node.address.clone()).collect(),
+        node_positions: described.iter().map(|node| node.position.clone()).collect(),
         level_names: common_levels(described.iter().map(|node| node.levels.as_slice())),
         ..Placement::default()
     };
@@ -223,6 +258,8 @@ mod tests {
             name: name.into(),
             levels: levels.iter().map(|&level| level.into()).collect(),
             paths: paths.iter().map(|(rank, path)| (*rank, path.to_vec())).collect(),
+            address: format!("root.{name}"),
+            ..Node::default()
         };
         let described = [
             node("a", &["package", "core"], &[(0, &[0, 0]), (1, &[1, 2])]),
@@ -231,6 +268,7 @@ mod tests {
         let places = assemble(&nodes, &described);
         assert_eq!(places.node_of_process, [0, 0, 1, 1]);
         assert_eq!(places.node_names, ["a", "b"]);
+        assert_eq!(places.node_addresses, ["root.a", "root.b"]);
         assert_eq!(places.level_names[0], "node");
         assert_eq!(places.level_costs.len(), places.level_names.len() + 1);
         assert_eq!(places.place_of_process.len(), 4);
@@ -239,7 +277,7 @@ mod tests {
     }
 
     fn location(node: u64, pus: u64) -> Location {
-        Location { node, pus, name: format!("node{node}") }
+        Location { node, pus, name: format!("node{node}"), ..Location::default() }
     }
 
     #[test]
@@ -259,13 +297,22 @@ mod tests {
     #[test]
     fn locations_pass_through_bytes() {
         for name in ["", "n7", &"x".repeat(64)] {
-            let location =
-                Location { node: 0x0102_0304_0506_0708, pus: u64::MAX - 5, name: name.into() };
+            let location = Location {
+                node: 0x0102_0304_0506_0708,
+                pus: u64::MAX - 5,
+                name: name.into(),
+                address: format!("root.s1.{name}"),
+                position: "x1000c0s0b0n0".into(),
+            };
             assert_eq!(Location::from_bytes(&location.to_bytes()), location);
         }
         let long = Location { name: "y".repeat(99), ..Location::default() };
         assert_eq!(Location::from_bytes(&long.to_bytes()).name, "y".repeat(64));
         assert_ne!(Location::mine(), Location::default());
+        assert_eq!(
+            (fitting("abc".into(), 3), fitting("abcd".into(), 3)),
+            ("abc".into(), String::new())
+        );
     }
 
     #[test]

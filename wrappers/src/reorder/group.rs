@@ -193,7 +193,7 @@ impl<A: Abi> PrivateGroup<A> {
                 _ => Vec::new(),
             },
         };
-        let find = group.facts.new_ranks == NewRanks::Map && settings.topology.is_none();
+        let find = group.facts.new_ranks == NewRanks::Map && settings.slots.is_none();
         let location = find.then(Location::mine);
         let mine = encoding::encode(&(report, location)).unwrap_or_default();
         let mut reports = Vec::new();
@@ -210,12 +210,13 @@ impl<A: Abi> PrivateGroup<A> {
                 let request = RankRequest {
                     new_ranks: group.facts.new_ranks,
                     processes: group.facts.size,
+                    store: &group.facts.store,
                     reports: &reports,
                     weights,
                     vertices,
                     grid: grid.clone(),
                 };
-                let stored = request.stored(&group.facts.store, &group.facts.key, group.facts.work);
+                let stored = request.stored(&group.facts.key, group.facts.work);
                 let before = CONSTRUCTED.lock().answer(request.question());
                 let answer = request.answer(settings, places.as_ref(), stored, before);
                 let RankAnswer { permutation, reason } = answer.unwrap_or_else(|error| {

@@ -1,0 +1,121 @@
+//! Where a launch learns the network above its nodes.
+//!
+//! [`ALL`] lists the sources in the order of trust. [`choose`] asks them and says what each of them answered.
+//! A source that knows only some of the nodes is used if no source knows all of them: the other nodes are then as
+//! far from all others as the network is wide.
+
+mod fabric_files;
+mod flat;
+mod host;
+mod host_network;
+mod measured;
+mod name_pattern;
+mod names;
+mod site;
+mod site_file;
+mod slurm_address;
+mod slurm_files;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tree_of_names;
+
+pub use flat::Flat;
+pub use host::Host;
+pub use host_network::HostNetwork;
+pub use source::{Answer, Source, Surroundings};
+
+use crate::base::error::Result;
+use crate::options::NetworkChoice;
+use site_file::SiteFile;
+use std::path::PathBuf;
+
+/// All sources, the most trusted first.
+pub static ALL: [&dyn Source; 7] = [
+    &site::Site,
+    &slurm_address::SlurmAddress,
+    &slurm_files::SlurmFiles,
+    &names::Names,
+    &fabric_files::FabricFiles,
+    &measured::Measured,
+    &Flat,
+];
+
+/// What one source answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Name of the source.
+    pub source: &'static str,
+    /// Whether its network is used.
+    pub used: bool,
+    /// What it knows, or why it is not used.
+    pub finding: String,
+    /// What it would take for this source to know the network; empty if it is used.
+    pub needs: &'static str,
+}
+
+/// The choice among the sources.
+pub struct Choice {
+    /// The network that is used; `None`: all nodes are equally far from each other.
+    pub network: Option<HostNetwork>,
+    /// What each source answered, in the order of trust. Sources after the one that is used are not asked.
+    pub reports: Vec<Report>,
+}
+
+impl Choice {
+    /// The choice in one sentence: `network: Slurm (topology.conf): 16 nodes below 4 switches`.
+    pub fn sentence(&self) -> String {
+        match &self.network {
+            Some(network) => format!("network: {}: {}", network.origin, network.shape()),
+            None => "network: not known, all nodes count as equally far from each other".into(),
+        }
+    }
+
+    /// The descriptions that are there but cannot be used, as sentences.
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        let failed = self.reports.iter().filter(|report| report.finding.starts_with(FAILED));
+        failed.map(|report| report.finding.as_str())
+    }
+}
+
+/// How the findings of sources that failed begin.
+const FAILED: &str = "cannot be used: ";
+
+/// Asks the sources that `wanted` allows, and chooses: the first one that knows all nodes, else the one that
+/// knows the most, if these are at least half of the nodes.
+pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
+    let mut reports = Vec::new();
+    let mut partial: Option<(usize, HostNetwork)> = None;
+    let all = surroundings.hosts.len();
+    for source in ALL.iter().filter(|source| wanted.allows(source.name())) {
+        let (source_name, needs) = (source.name(), source.needs());
+        let mut report = Report { source: source_name, used: false, finding: String::new(), needs };
+        match source.find(surroundings) {
+            Ok(Answer::Nothing(why)) => report.finding = why,
+            Err(error) => report.finding = format!("{FAILED}{error}"),
+            Ok(Answer::Network(network)) => {
+                report.finding = format!("{}: {}", network.origin, network.shape());
+                if network.known() == all {
+                    reports.push(Report { used: true, needs: "", ..report });
+                    return Choice { network: Some(network), reports };
+                }
+                let most = partial.as_ref().map_or(0, |(_, best)| best.known());
+                if network.known() > most && 2 * network.known() >= all {
+                    partial = Some((reports.len(), network));
+                }
+            }
+        }
+        reports.push(report);
+    }
+    if let Some((index, _)) = &partial {
+        reports[*index] = Report { used: true, needs: "", ..reports[*index].clone() };
+    }
+    Choice { network: partial.map(|(_, network)| network), reports }
+}
+
+/// Whether the site allows launches to measure the network; `None` if the site file says nothing.
+///
+/// Errors: a site file that cannot be used.
+pub fn site_measure(site_files: &[PathBuf]) -> Result<Option<String>> {
+    Ok(SiteFile::first_of(site_files)?.and_then(|(file, _)| file.measure))
+}

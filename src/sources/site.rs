@@ -1,0 +1,122 @@
+//! The description of the cluster in the site file.
+
+use super::name_pattern::NamePattern;
+use super::site_file::{Cluster, SiteFile};
+use super::source::{Answer, Source, Surroundings};
+use super::tree_of_names::tree_of_names;
+use super::{Host, HostNetwork};
+use crate::base::error::{Error, Result};
+use crate::topology::{self, Grid, expand_hostlist};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The site file.
+pub struct Site;
+
+impl Source for Site {
+    fn name(&self) -> &'static str {
+        "site"
+    }
+
+    fn needs(&self) -> &'static str {
+        "describe the cluster in /etc/rankweave.toml (docs/topologies.md, \"Site file\"), or name a file with --site"
+    }
+
+    fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
+        let Some((file, path)) = SiteFile::first_of(&surroundings.site_files)? else {
+            return Ok(Answer::Nothing("there is no site file".into()));
+        };
+        let here = path.display().to_string();
+        for cluster in &file.cluster {
+            let Some(hosts) = own_hosts(cluster, surroundings.hosts)? else { continue };
+            let network = network(cluster, &hosts, surroundings, &path);
+            let network = network.map_err(|error| with_file(error, &here))?;
+            return Ok(match network {
+                Some(network) => Answer::Network(HostNetwork { origin: here, ..network }),
+                None => Answer::Nothing(format!("{here} describes none of the nodes")),
+            });
+        }
+        Ok(Answer::Nothing(format!("{here} describes none of the nodes")))
+    }
+}
+
+/// The nodes of the launch, with empty names for those that are not in the list of the cluster. `None` if none is.
+fn own_hosts(cluster: &Cluster, hosts: &[Host]) -> Result<Option<Vec<Host>>> {
+    let Some(list) = &cluster.nodes else { return Ok(Some(hosts.to_vec())) };
+    let names: HashSet<String> = expand_hostlist(list)?.into_iter().collect();
+    let short = |name: &str| name.split('.').next().unwrap_or(name).to_string();
+    let is_own = |host: &Host| names.contains(&host.name) || names.contains(&short(&host.name));
+    let own = |host: &Host| if is_own(host) { host.clone() } else { Host::default() };
+    Ok(hosts.iter().any(is_own).then(|| hosts.iter().map(own).collect()))
+}
+
+fn network(
+    cluster: &Cluster,
+    hosts: &[Host],
+    surroundings: &Surroundings,
+    site_file: &Path,
+) -> Result<Option<HostNetwork>> {
+    let origin = String::new();
+    if let Some(text) = &cluster.topology {
+        let topology = read(text, site_file)?;
+        let network = HostNetwork::by_name(topology.into(), hosts, origin);
+        return Ok(Some(network).filter(|network| network.known() > 0));
+    }
+    let Some(names) = &cluster.names else { return Ok(None) };
+    let pattern = NamePattern::parse(names)?;
+    let read = |host: &Host| pattern.read(&host.name).or_else(|| pattern.read(&host.position));
+    let numbers: Vec<Option<Vec<u64>>> = hosts.iter().map(read).collect();
+    if let Some(dims) = cluster.dims() {
+        return on_torus(&dims, &numbers, names);
+    }
+    let path = |numbers: &Option<Vec<u64>>| {
+        let (_, switches) = numbers.as_ref()?.split_last()?;
+        Some(switches.iter().map(u64::to_string).collect())
+    };
+    let paths: Vec<Option<Vec<String>>> = numbers.iter().map(path).collect();
+    let tree = tree_of_names(surroundings.hosts, &paths);
+    Ok(tree.map(|(topology, host_of_node)| HostNetwork { topology, host_of_node, origin }))
+}
+
+/// A description as `--topology` takes it, or the name of a file: relative names begin at the site file.
+fn read(text: &str, site_file: &Path) -> Result<Box<dyn topology::Topology>> {
+    if topology::is_description(text) {
+        return topology::parse(text);
+    }
+    let file = site_file.parent().unwrap_or(Path::new("/")).join(text);
+    topology::read_fabric(&file.display().to_string())
+}
+
+/// Nodes whose names have the coordinates in a torus.
+fn on_torus(
+    dims: &[usize],
+    numbers: &[Option<Vec<u64>>],
+    names: &str,
+) -> Result<Option<HostNetwork>> {
+    let Some(grid) = Grid::torus(dims) else { return Ok(None) };
+    // Sites count their coordinates from 0 or from 1.
+    let fits = |base: u64| {
+        let inside = |(&n, &side): (&u64, &usize)| n >= base && n - base < side as u64;
+        numbers.iter().flatten().all(|point| point.iter().zip(dims).all(inside))
+    };
+    let Some(base) = [0, 1].into_iter().find(|&base| fits(base)) else {
+        let what = format!("the names '{names}' have coordinates outside of the torus");
+        return Err(Error::new(crate::ErrorKind::Format, what)
+            .advise("write the size of the whole torus, such as torus = \"8x8x16\""));
+    };
+    let slot = |point: &Vec<u64>| {
+        point.iter().zip(dims).fold(0, |slot, (&n, &side)| slot * side + (n - base) as usize)
+    };
+    let host_of_node: Vec<Option<usize>> =
+        numbers.iter().map(|point| point.as_ref().map(slot)).collect();
+    if host_of_node.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    Ok(Some(HostNetwork { topology: Arc::new(grid), host_of_node, origin: String::new() }))
+}
+
+fn with_file(error: Error, file: &str) -> Error {
+    let inner = error.place().map_or(String::new(), |place| format!(", {place}"));
+    error.at(format!("{file}{inner}"))
+}

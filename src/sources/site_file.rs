@@ -1,0 +1,186 @@
+//! The file in which a site describes its clusters, once for all users: `/etc/rankweave.toml`, the same below the
+//! prefix of the installation, or the file of `--site`.
+//!
+//! ```toml
+//! measure = "off"                      # for all clusters: may launches measure the network?
+//!
+//! [[cluster]]
+//! nodes = "cn[0001-1024]"              # whose description it is; without it, of all nodes
+//! topology = "slurm:/etc/slurm/topology.conf"
+//!
+//! [[cluster]]
+//! nodes = "r[1-8]c[1-4]n[1-32]"
+//! names = "r{}c{}n{}"                  # levels in the names, from the outside in; the last one is the node
+//!
+//! [[cluster]]
+//! names = "x{}y{}z{}"                  # coordinates in the names …
+//! torus = "8x8x16"                     # … of a torus of this size
+//! ```
+//!
+//! The clusters are looked at in the order of the file. The first one that has a node of the launch is used.
+
+use super::name_pattern::NamePattern;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
+use crate::topology::expand_hostlist;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The largest site file that is read.
+const LARGEST: u64 = 16 << 20;
+
+/// The example that errors show.
+pub(super) const EXAMPLE: &str = "write [[cluster]] and below it, for example, nodes = \"cn[01-64]\" and topology \
+                                  = \"slurm:/etc/slurm/topology.conf\"";
+
+/// What the file says about one cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cluster {
+    /// A list of host names; `None` = all.
+    pub nodes: Option<String>,
+    /// A description as `--topology` takes it, or the name of a file of the fabric.
+    pub topology: Option<String>,
+    /// The pattern of the names of its nodes.
+    pub names: Option<String>,
+    /// The size of the torus whose coordinates the names have.
+    pub torus: Option<String>,
+}
+
+/// The content of a site file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SiteFile {
+    /// Whether launches may measure the network.
+    pub measure: Option<String>,
+    /// The clusters, in the order of the file.
+    #[serde(default)]
+    pub cluster: Vec<Cluster>,
+}
+
+impl SiteFile {
+    /// Reads the first of the files that exists; `None` if there is none.
+    ///
+    /// Errors: a file that cannot be read or is not of this form.
+    pub(super) fn first_of(paths: &[PathBuf]) -> Result<Option<(SiteFile, PathBuf)>> {
+        let Some(path) = paths.iter().find(|path| path.exists()) else { return Ok(None) };
+        let bytes = file::read(path, LARGEST)
+            .map_err(|error| Error::io("cannot read the site file", path, &error))?;
+        let parsed = String::from_utf8(bytes)
+            .map_err(|_| wrong("it is not text".into()))
+            .and_then(|text| SiteFile::parse(&text));
+        Ok(Some((parsed.map_err(|error| placed(error, path))?, path.clone())))
+    }
+
+    /// Reads the text of a site file.
+    pub(super) fn parse(text: &str) -> Result<SiteFile> {
+        let file: SiteFile = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(1, |span| {
+                1 + text.get(..span.start).unwrap_or_default().matches('\n').count()
+            });
+            wrong(format!("line {at}: {}", error.message()))
+        })?;
+        if let Some(measure) = &file.measure
+            && !["auto", "on", "off"].contains(&measure.as_str())
+        {
+            return Err(wrong(format!("measure = \"{measure}\" is not auto, on or off")));
+        }
+        for cluster in &file.cluster {
+            cluster.check()?;
+        }
+        Ok(file)
+    }
+}
+
+impl Cluster {
+    fn check(&self) -> Result<()> {
+        let described = self.topology.is_some() || self.names.is_some();
+        if !described || self.topology.is_some() && self.names.is_some() {
+            return Err(wrong("each [[cluster]] needs either topology or names".into()));
+        }
+        if let Some(nodes) = &self.nodes {
+            expand_hostlist(nodes).map_err(|error| error.advise(EXAMPLE))?;
+        }
+        let numbers = match &self.names {
+            Some(names) => NamePattern::parse(names)?.numbers(),
+            None => 0,
+        };
+        match (&self.torus, self.dims()) {
+            (Some(torus), None) => {
+                Err(wrong(format!("torus = \"{torus}\" is not a size such as 8x8x16")))
+            }
+            (Some(_), Some(dims)) if dims.len() != numbers => Err(wrong(format!(
+                "names has {numbers} numbers for a torus of {} dimensions",
+                dims.len()
+            ))),
+            (None, _) if self.names.is_some() && numbers < 2 => Err(wrong(
+                "names needs at least two numbers: that of the node is the last one".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The size of the torus.
+    pub(super) fn dims(&self) -> Option<Vec<usize>> {
+        let sides = self.torus.as_ref()?.split('x').map(|side| side.trim().parse().ok());
+        sides.collect::<Option<Vec<usize>>>().filter(|dims| dims.iter().all(|&side| side > 0))
+    }
+}
+
+fn wrong(what: String) -> Error {
+    Error::new(ErrorKind::Format, what).advise(EXAMPLE)
+}
+
+fn placed(error: Error, path: &Path) -> Error {
+    let inner = error.place().map_or(String::new(), |place| format!(", {place}"));
+    error.at(format!("{}{inner}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_head_is_right() {
+        let head = include_str!("site_file.rs");
+        let lines = head.lines().skip_while(|line| !line.contains("```toml")).skip(1);
+        let text: String = lines
+            .take_while(|line| !line.contains("```"))
+            .map(|line| format!("{}\n", line.trim_start_matches("//!")))
+            .collect();
+        let file = SiteFile::parse(&text).unwrap();
+        assert_eq!((file.cluster.len(), file.measure.as_deref()), (3, Some("off")));
+        assert_eq!(file.cluster[2].dims(), Some(vec![8, 8, 16]));
+    }
+
+    #[test]
+    fn wrong_files_are_named() {
+        for (text, what) in [
+            ("x", "line 1"),
+            ("measure = \"maybe\"", "maybe"),
+            ("[[cluster]]\nnodes = \"a\"", "either topology or names"),
+            ("[[cluster]]\nnodes = \"a[\"\ntopology = \"x\"", "brackets"),
+            ("[[cluster]]\nnames = \"n\"", "pattern"),
+            ("[[cluster]]\nnames = \"n{}\"", "at least two"),
+            ("[[cluster]]\nnames = \"x{}y{}\"\ntorus = \"4x4x4\"", "3 dimensions"),
+            ("[[cluster]]\nnames = \"x{}y{}\"\ntorus = \"4x0\"", "not a size"),
+            ("[[cluster]]\n\ntopologie = \"x\"", "line 3"),
+        ] {
+            let error = SiteFile::parse(text).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("try:"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_first_file_that_exists_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert_eq!(SiteFile::first_of(&[path("a")]).unwrap(), None);
+        std::fs::write(path("b"), "measure = \"off\"").unwrap();
+        let (file, found) = SiteFile::first_of(&[path("a"), path("b")]).unwrap().unwrap();
+        assert_eq!((file.measure.as_deref(), found), (Some("off"), path("b")));
+        std::fs::write(path("a"), "no").unwrap();
+        let error = SiteFile::first_of(&[path("a"), path("b")]).unwrap_err().to_string();
+        assert!(error.contains("/a"), "{error}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The switches above a node, as Slurm tells each task in its environment.
+//!
+//! With the plugin topology/tree, slurmd sets `SLURM_TOPOLOGY_ADDR=root.s3.s0.dev2` and
+//! `SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.switch.node`; with topology/block the pattern is `block.node`
+//! (srun(1), "OUTPUT ENVIRONMENT VARIABLES"). A site without Slurm can set `RANKWEAVE_ADDRESS` on its nodes, in
+//! the same form. The value belongs to a node, so every process reports its own. With the plugins that know no
+//! network the value is the name of the node alone.
+
+use super::source::{Answer, Source, Surroundings};
+use super::tree_of_names::tree_of_names;
+use super::{Host, HostNetwork};
+use crate::base::error::Result;
+
+/// The address that each process reports.
+pub struct SlurmAddress;
+
+/// The switches in an address: all of its parts but the name of the node.
+///
+/// The name of a node may have dots. If the pattern is known, it says how many parts are switches; else the
+/// address ends with the name of the host, or its last part is the node. `None` if no switch is named.
+fn switches(host: &Host, pattern: Option<&str>) -> Option<Vec<String>> {
+    let parts: Vec<&str> = host.address.split('.').collect();
+    let of_pattern = pattern.map(|pattern| pattern.split('.').count().saturating_sub(1));
+    let of_name = host.address.strip_suffix(host.name.as_str()).and_then(|rest| {
+        let rest = rest.strip_suffix('.')?;
+        Some(rest.split('.').count())
+    });
+    let count = of_pattern.or(of_name).unwrap_or(parts.len() - 1);
+    let fits = count > 0 && count < parts.len() && parts[..count].iter().all(|p| !p.is_empty());
+    fits.then(|| parts[..count].iter().map(|part| part.to_string()).collect())
+}
+
+impl Source for SlurmAddress {
+    fn name(&self) -> &'static str {
+        "slurm-address"
+    }
+
+    fn needs(&self) -> &'static str {
+        "set TopologyPlugin=topology/tree in slurm.conf and describe the switches in topology.conf, or set \
+         RANKWEAVE_ADDRESS=switch.switch.node in the environment of the processes of each node"
+    }
+
+    fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
+        let hosts = surroundings.hosts;
+        if hosts.iter().all(|host| host.address.is_empty()) {
+            return Ok(Answer::Nothing("SLURM_TOPOLOGY_ADDR is not set on the nodes".into()));
+        }
+        let own = (surroundings.variable)("RANKWEAVE_ADDRESS").is_some();
+        let pattern = (surroundings.variable)("SLURM_TOPOLOGY_ADDR_PATTERN").filter(|_| !own);
+        let paths: Vec<_> = hosts.iter().map(|host| switches(host, pattern.as_deref())).collect();
+        let Some((topology, host_of_node)) = tree_of_names(hosts, &paths) else {
+            let address = hosts.iter().map(|host| &host.address).find(|a| !a.is_empty());
+            let shown = address.map_or("", String::as_str);
+            return Ok(Answer::Nothing(format!("the address '{shown}' of a node names no switch")));
+        };
+        let variable = if own { "RANKWEAVE_ADDRESS" } else { "SLURM_TOPOLOGY_ADDR" };
+        let origin = if own { variable.into() } else { format!("Slurm ({variable})") };
+        Ok(Answer::Network(HostNetwork { topology, host_of_node, origin }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, address: &str, pattern: Option<&str>) -> Option<String> {
+        let host = Host { address: address.into(), ..Host::named(name) };
+        switches(&host, pattern).map(|path| path.join("/"))
+    }
+
+    #[test]
+    fn the_last_part_is_the_node() {
+        let pattern = Some("switch.switch.node");
+        assert_eq!(of("n1", "root.s1.n1", pattern).as_deref(), Some("root/s1"));
+        assert_eq!(of("n1.site.org", "root.s1.n1.site.org", pattern).as_deref(), Some("root/s1"));
+        assert_eq!(of("n1.site.org", "root.s1.n1.site.org", None).as_deref(), Some("root/s1"));
+        assert_eq!(of("other", "root.s1.n1", None).as_deref(), Some("root/s1"));
+        assert_eq!(of("n1", "b3.n1", Some("block.node")).as_deref(), Some("b3"));
+    }
+
+    #[test]
+    fn addresses_without_switches_are_none() {
+        for address in ["", "n1", ".n1", "a..n1"] {
+            assert_eq!(of("n1", address, None), None, "{address}");
+        }
+        assert_eq!(of("n1", "n1", Some("node")), None);
+    }
+}

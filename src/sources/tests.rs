@@ -1,0 +1,204 @@
+//! All sources: properties that hold for each of them, and the choice among them.
+
+use super::*;
+use std::fs;
+use std::path::Path;
+
+/// A system of its own: a root folder, variables and nodes.
+struct System {
+    root: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
+    hosts: Vec<Host>,
+    site: Option<PathBuf>,
+}
+
+impl System {
+    fn new(hosts: &[&str]) -> System {
+        System {
+            root: tempfile::tempdir().unwrap(),
+            variables: Vec::new(),
+            hosts: hosts.iter().map(|name| Host::named(name)).collect(),
+            site: None,
+        }
+    }
+
+    fn file(self, path: &str, text: &str) -> System {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    fn site(mut self, text: &str) -> System {
+        let path = self.root.path().join("site.toml");
+        fs::write(&path, text).unwrap();
+        self.site = Some(path);
+        self
+    }
+
+    fn addresses(mut self, addresses: &[&str]) -> System {
+        for (host, address) in self.hosts.iter_mut().zip(addresses) {
+            host.address = address.to_string();
+        }
+        self
+    }
+
+    fn with<T>(&self, see: impl FnOnce(&Surroundings) -> T) -> T {
+        let variable = |name: &str| {
+            self.variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone())
+        };
+        see(&Surroundings {
+            hosts: &self.hosts,
+            variable: &variable,
+            root: self.root.path(),
+            site_files: self.site.iter().cloned().collect(),
+            store: None,
+        })
+    }
+
+    fn choose(&self) -> Choice {
+        self.with(|surroundings| choose(surroundings, &NetworkChoice::Auto))
+    }
+}
+
+/// The source that is used, and the distances of node 0 to the others.
+fn used(choice: &Choice) -> (&'static str, Vec<u64>) {
+    let source = choice.reports.iter().find(|report| report.used).map_or("flat", |r| r.source);
+    let distances = choice.network.as_ref().map_or(Vec::new(), |network| {
+        let hosts: Vec<usize> = network.host_of_node.iter().flatten().copied().collect();
+        hosts[1..].iter().map(|&b| network.topology.distance(hosts[0], b)).collect()
+    });
+    (source, distances)
+}
+
+const CONF: &str =
+    "SwitchName=a Nodes=n0,n2\nSwitchName=b Nodes=n1,n3\nSwitchName=r Switches=a,b\n";
+const NODES: [&str; 4] = ["n0", "n1", "n2", "n3"];
+
+#[test]
+fn names_are_those_of_the_option_and_all_say_what_they_need() {
+    let names: Vec<&str> = ALL.iter().map(|source| source.name()).collect();
+    assert_eq!(names[..names.len() - 1], NetworkChoice::NAMES[2..]);
+    assert_eq!(names.last(), Some(&"flat"));
+    for source in ALL {
+        assert!(source.needs().len() > 20, "{}", source.name());
+    }
+}
+
+#[test]
+fn a_bare_system_gives_nothing_and_reasons() {
+    let choice = System::new(&NODES).choose();
+    assert!(choice.network.is_none());
+    assert_eq!(choice.reports.len(), ALL.len());
+    for report in &choice.reports {
+        assert!(!report.used && !report.finding.is_empty(), "{report:?}");
+    }
+    assert_eq!(choice.problems().count(), 0);
+    assert!(choice.sentence().contains("not known"));
+}
+
+#[test]
+fn each_source_finds_its_network() {
+    let tree = vec![4, 2, 4];
+    for (system, source, distances) in [
+        (
+            System::new(&NODES).addresses(&["r.a.n0", "r.b.n1", "r.a.n2", "r.b.n3"]),
+            "slurm-address",
+            tree.clone(),
+        ),
+        (System::new(&NODES).file("etc/slurm/topology.conf", CONF), "slurm-files", tree.clone()),
+        (
+            System::new(&["x1000c0s0b0n0", "x1000c1s0b0n0", "x1000c0s0b0n1", "x1001c0s0b0n0"]),
+            "names",
+            vec![6, 2, 8],
+        ),
+        (
+            System::new(&["c0-0c0s1n0", "c1-0c0s1n0", "c0-0c0s1n3", "c2-0c0s1n0"]),
+            "names",
+            vec![6, 2, 8],
+        ),
+        (
+            System::new(&["r1n1", "r2n1", "r1n2", "r2n2"]).site("[[cluster]]\nnames = \"r{}n{}\""),
+            "site",
+            tree.clone(),
+        ),
+        (
+            System::new(&["x0y0", "x0y3", "x2y2", "x1y0"])
+                .site("[[cluster]]\nnames = \"x{}y{}\"\ntorus = \"4x4\""),
+            "site",
+            vec![1, 4, 1],
+        ),
+        (
+            System::new(&NODES)
+                .file("here.conf", CONF)
+                .site("[[cluster]]\nnodes = \"n[0-9]\"\ntopology = \"slurm:FILE\""),
+            "site",
+            tree,
+        ),
+    ] {
+        let mut system = system;
+        if let Some(site) = &system.site {
+            let text = fs::read_to_string(site).unwrap();
+            let file = system.root.path().join("here.conf");
+            fs::write(site, text.replace("FILE", &file.display().to_string())).unwrap();
+        }
+        let choice = system.choose();
+        assert_eq!(used(&choice), (source, distances), "{:?}", choice.reports);
+        // Sources of less trust are not asked.
+        assert!(choice.reports.last().is_some_and(|report| report.used));
+        system.hosts.push(Host::named("elsewhere"));
+        let partial = system.choose();
+        let network = partial.network.unwrap();
+        assert_eq!((network.known(), network.host_of_node.len()), (4, 5), "{source}");
+        assert!(network.shape().contains("1 of the 5 nodes"), "{}", network.shape());
+    }
+}
+
+#[test]
+fn a_source_that_knows_all_nodes_wins_over_one_that_knows_some() {
+    let system = System::new(&NODES)
+        .addresses(&["r.a.n0", "r.b.n1", "r.a.n2", ""])
+        .file("etc/slurm/topology.conf", CONF);
+    assert_eq!(used(&system.choose()).0, "slurm-files");
+    let system = System::new(&NODES).addresses(&["r.a.n0", "", "", ""]);
+    let choice = system.choose();
+    assert!(choice.network.is_none(), "fewer than half of the nodes");
+    assert!(choice.reports[1].finding.contains("3 of the 4 nodes"), "{:?}", choice.reports);
+}
+
+#[test]
+fn only_the_wanted_source_is_asked() {
+    let system = System::new(&NODES)
+        .addresses(&["r.a.n0", "r.a.n1", "r.a.n2", "r.b.n3"])
+        .file("etc/slurm/topology.conf", CONF);
+    let only = |name| system.with(|s| choose(s, &NetworkChoice::Only(name)));
+    assert_eq!(used(&only("slurm-files")), ("slurm-files", vec![4, 2, 4]));
+    assert!(only("names").network.is_none());
+    assert!(system.with(|s| choose(s, &NetworkChoice::Off)).reports.is_empty());
+}
+
+#[test]
+fn descriptions_that_cannot_be_used_are_reported_and_the_next_source_is_asked() {
+    let system = System::new(&NODES)
+        .site("[[cluster]]\nunknown = 1")
+        .file("etc/slurm/topology.conf", "SwitchName=a Nodes=n[0-")
+        .addresses(&["r.a.n0", "r.b.n1", "r.a.n2", "r.b.n3"]);
+    let choice = system.choose();
+    assert_eq!(used(&choice).0, "slurm-address");
+    let problems: Vec<&str> = choice.problems().collect();
+    assert!(problems[0].contains("site.toml") && problems[0].contains("try:"), "{problems:?}");
+    let broken = system.with(|s| choose(s, &NetworkChoice::Only("slurm-files")));
+    assert!(broken.problems().next().unwrap().contains("topology.conf"));
+}
+
+#[test]
+fn odd_files_in_place_of_descriptions_do_no_harm() {
+    let system = System::new(&NODES).file("etc/slurm/topology.conf", CONF);
+    let path = system.root.path().join("etc/slurm/topology.yaml");
+    fs::create_dir(&path).unwrap();
+    assert_eq!(used(&system.choose()).0, "slurm-files", "a directory is no file");
+    let mut system = System::new(&NODES);
+    system.site = Some(Path::new("/dev/zero").into());
+    let choice = system.choose();
+    assert!(choice.problems().next().unwrap().contains("/dev/zero"), "{:?}", choice.reports);
+}

@@ -1,0 +1,67 @@
+//! The tree that follows from one path of switches for each node of the launch. Its slots are the nodes.
+//!
+//! Each level adds two hops, as in Slurm's trees. Paths of different lengths are aligned at the root: a node that
+//! hangs on a switch closer to the root gets a switch of its own at the levels below.
+
+use super::Host;
+use crate::base::numbering::by_first_appearance;
+use crate::topology::{Topology, Tree};
+use std::sync::Arc;
+
+/// The tree of nodes with these paths, from the root down and without the nodes themselves. A node without a path
+/// is not in it. The second result is the slot of each node.
+///
+/// `None` if no node has a path.
+pub(super) fn tree_of_names(
+    hosts: &[Host],
+    paths: &[Option<Vec<String>>],
+) -> Option<(Arc<dyn Topology>, Vec<Option<usize>>)> {
+    let known: Vec<usize> = (0..hosts.len()).filter(|&k| paths[k].is_some()).collect();
+    let depth = paths.iter().flatten().map(Vec::len).max()?;
+    let mut columns: Vec<Vec<u32>> = Vec::new();
+    for level in 0..depth {
+        let group = |&node: &usize| {
+            let switch = paths[node].as_ref().and_then(|path| path.get(level));
+            switch.map_or((None, node), |switch| (Some(switch.as_str()), 0))
+        };
+        columns.push(by_first_appearance(known.iter().map(group)).0);
+    }
+    // Levels at which all nodes are below one switch separate no nodes.
+    let same = columns.iter().take_while(|column| column.iter().all(|&group| group == 0)).count();
+    let columns = &columns[same.min(depth.saturating_sub(1))..];
+    let rows: Vec<Vec<u32>> =
+        (0..known.len()).map(|k| columns.iter().map(|column| column[k]).collect()).collect();
+    let levels = columns.len() as u64;
+    let costs: Vec<u64> = (0..=levels).map(|level| 2 * (levels + 1 - level)).collect();
+    let tree = Tree::from_paths(&rows, &costs)?;
+    let names = known.iter().map(|&node| hosts[node].name.clone()).collect();
+    let mut slots = vec![None; hosts.len()];
+    known.iter().enumerate().for_each(|(slot, &node)| slots[node] = Some(slot));
+    Some((Arc::new(tree.with_slot_names(names)), slots))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_make_levels() {
+        let hosts = ["a", "b", "c", "d", "e"].map(Host::named);
+        let path = |text: &str| Some(text.split('.').map(String::from).collect::<Vec<_>>());
+        let paths =
+            [path("root.s1.s3"), path("root.s1.s3"), path("root.s1.s4"), path("root.s2"), None];
+        let (tree, slots) = tree_of_names(&hosts, &paths).unwrap();
+        assert_eq!(slots, [Some(0), Some(1), Some(2), Some(3), None]);
+        assert_eq!([1, 2, 3].map(|b| tree.distance(0, b)), [2, 4, 6]);
+        assert_eq!(tree.slot_name(2), Some("c"));
+        assert!(tree_of_names(&hosts[..1], &[None]).is_none());
+    }
+
+    #[test]
+    fn one_switch_is_one_level() {
+        let hosts = ["a", "b"].map(Host::named);
+        let paths = [Some(vec!["s".to_string()]), Some(vec!["s".to_string()])];
+        let (tree, _) = tree_of_names(&hosts, &paths).unwrap();
+        assert_eq!(tree.distance(0, 1), 2);
+    }
+}
