@@ -102,12 +102,16 @@ impl LaunchMachine {
 /// The choice among the sources of the network above the nodes; `None` with fewer than three nodes, which have no
 /// network that could matter.
 pub fn choice(settings: &Settings, placement: &Placement, store: Option<&Store>) -> Option<Choice> {
-    let hosts = Host::all_of(placement);
+    choice_for(settings, &Host::all_of(placement), store)
+}
+
+/// As [`choice`], for these nodes.
+pub fn choice_for(settings: &Settings, hosts: &[Host], store: Option<&Store>) -> Option<Choice> {
     if hosts.len() < 3 {
         return None;
     }
     let surroundings = Surroundings {
-        hosts: &hosts,
+        hosts,
         variable: &|name| std::env::var(name).ok(),
         root: Path::new("/"),
         site_files: site_files(settings),

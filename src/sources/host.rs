@@ -1,6 +1,11 @@
 //! A node of the launch as sources see it.
 
+use crate::base::file;
 use crate::store::Placement;
+use std::path::Path;
+
+/// The files in which HPE Cray systems give the physical position of a node.
+const POSITION_FILES: [&str; 2] = ["/etc/cray/xname", "/proc/cray_xt/cname"];
 
 /// A node of the launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +23,19 @@ impl Host {
     /// A host of which only the name is known.
     pub fn named(name: &str) -> Host {
         Host { name: name.into(), ..Host::default() }
+    }
+
+    /// The node of this process. `name` is its host name.
+    pub fn here(name: String) -> Host {
+        let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let address = variable("RANKWEAVE_ADDRESS").or_else(|| variable("SLURM_TOPOLOGY_ADDR"));
+        let read = |file: &str| {
+            let bytes = file::read(Path::new(file), 4096).ok()?;
+            Some(String::from_utf8_lossy(&bytes).trim().to_string())
+        };
+        let position = POSITION_FILES.into_iter().find_map(read);
+        let (address, position) = (address.unwrap_or_default(), position.unwrap_or_default());
+        Host { name, address, position }
     }
 
     /// The nodes of a placement, by number.

@@ -1,5 +1,6 @@
 //! `rankweave topo`: shows a topology, or this machine's.
 
+use super::launch_network;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::console::{Exit, output};
 use crate::topology::{self, Machine, Topology, Tree, costs};
@@ -13,7 +14,8 @@ Examples:
   rankweave topo --xml machine.xml                  another one, from 'lstopo --of xml'
   rankweave topo --topology tree:2:16:32@1:10:100   what the description means
   rankweave topo --topology slurm:/etc/slurm/topology.conf
-  rankweave topo --topology torus:8x8x8 --json";
+  rankweave topo --topology torus:8x8x8 --json
+  rankweave topo -- mpirun -n 64 ./app              the network between the nodes of a launch, and who knows it";
 
 /// The largest number of slots whose distances are printed.
 const SHOWN: usize = 16;
@@ -21,6 +23,10 @@ const SHOWN: usize = 16;
 const COUNTED: usize = 4096;
 
 /// Show a topology: its levels and distances
+///
+/// With a launch behind --, it starts the launcher once, with 'rankweave' in place of the program, and shows which
+/// sources know the network between the nodes of this launch. RANKWEAVE_NETWORK, RANKWEAVE_SITE and RANKWEAVE_STORE
+/// say which ones may be asked. The exit code is 1 if none knows it.
 ///
 /// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
 /// node is often another kind of machine.
@@ -38,6 +44,11 @@ pub struct Args {
     /// Print the topology as JSON; up to 64 slots with the distances of all pairs
     #[arg(long)]
     json: bool,
+
+    /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
+    #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["topology", "xml"])]
+    launch: Vec<String>,
 }
 
 /// One level of a tree.
@@ -66,6 +77,9 @@ struct TopologySummary {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if !self.launch.is_empty() {
+            return launch_network::show(&self.launch, self.json);
+        }
         let (topology, names) = match (&self.topology, &self.xml) {
             (Some(spec), _) => (topology::parse(spec)?, Vec::new()),
             (None, Some(file)) => (topology::parse(&format!("hwloc:{file}"))?, Vec::new()),

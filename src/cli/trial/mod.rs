@@ -6,6 +6,9 @@
 //! has to see it.
 
 mod execute;
+mod node_probe;
+
+pub(super) use node_probe::{ProbedNode, answer as probe_answer, nodes_of};
 
 pub(super) use execute::{End, Streams, TrialRun, execute};
 

@@ -7,6 +7,7 @@
 
 use crate::sys::node;
 use rw::base::numbering::by_first_appearance;
+use rw::sources::Host;
 use rw::store::Placement;
 use rw::topology::{CpuSet, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
@@ -75,12 +76,13 @@ pub const LOCATION_BYTES: usize = 16 + TEXTS[0] + TEXTS[1] + TEXTS[2];
 impl Location {
     /// This process's own.
     pub fn mine() -> Location {
+        let Host { name, address, position } = Host::here(node::host_name());
         Location {
             node: node::identity(),
             pus: node::hash_of(node::affinity().into_iter().flat_map(u64::to_le_bytes)),
-            name: node::host_name(),
-            address: fitting(node::address(), TEXTS[1]),
-            position: fitting(node::position(), TEXTS[2]),
+            name,
+            address: fitting(address, TEXTS[1]),
+            position: fitting(position, TEXTS[2]),
         }
     }
 

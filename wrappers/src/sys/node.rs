@@ -47,24 +47,6 @@ pub fn affinity() -> Vec<u64> {
     Vec::new()
 }
 
-/// Where this node is in the network, as the scheduler or the site says in the environment; empty if they say
-/// nothing.
-pub fn address() -> String {
-    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-    let given = variable("RANKWEAVE_ADDRESS").or_else(|| variable("SLURM_TOPOLOGY_ADDR"));
-    given.unwrap_or_default()
-}
-
-/// The physical position of this node, as HPE Cray systems give it; empty elsewhere.
-pub fn position() -> String {
-    const FILES: [&str; 2] = ["/etc/cray/xname", "/proc/cray_xt/cname"];
-    let read = |file: &str| {
-        let bytes = rw::base::file::read(std::path::Path::new(file), 4096).ok()?;
-        Some(String::from_utf8_lossy(&bytes).trim().to_string())
-    };
-    FILES.into_iter().find_map(read).unwrap_or_default()
-}
-
 /// Name of this node.
 pub fn host_name() -> String {
     let mut name = [0u8; 256];

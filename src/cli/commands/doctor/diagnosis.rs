@@ -2,8 +2,8 @@
 
 use super::bindings::Bindings;
 use super::finding::{Finding, Severity};
-use super::probe;
 use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Started};
+use crate::cli::trial::ProbedNode;
 use crate::options::{Mode, Settings};
 use crate::store;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(super) struct Diagnosis {
     pub key: Option<(String, Option<u64>)>,
     /// The reason why the launcher's order is kept even if a matrix is stored.
     pub order_kept_because: Option<String>,
-    pub nodes: Option<Vec<probe::Node>>,
+    pub nodes: Option<Vec<ProbedNode>>,
 }
 
 impl Diagnosis {

@@ -8,6 +8,8 @@ use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{LaunchLine, Mpi, Part, Search, start};
 use crate::cli::launcher::Launcher;
 use crate::cli::preload;
+use crate::cli::trial::nodes_of;
+use crate::launch::Storage;
 use crate::options::{Mode, Settings};
 use crate::store::{self, Store};
 
@@ -114,9 +116,11 @@ impl Diagnosis {
     /// Starts the launcher with this program in place of the real one. Errors: it cannot be started,
     /// or no process answers.
     pub(super) fn probe(&mut self, command: &[String]) -> Result<()> {
-        let (nodes, findings) = probe::launch(&self.launch, command)?;
+        let nodes = nodes_of(&self.launch, command)?;
+        self.findings.extend(probe::lacking(&nodes));
+        let store = Storage::open(&self.settings).ok();
+        self.findings.extend(probe::network(&nodes, &self.settings, store.as_ref()));
         self.nodes = Some(nodes);
-        self.findings.extend(findings);
         Ok(())
     }
 }

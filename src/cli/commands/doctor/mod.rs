@@ -20,6 +20,7 @@ use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::preload::settings;
+use crate::cli::trial::probe_answer;
 use diagnosis::Diagnosis;
 
 const EXAMPLES: &str = "\
@@ -68,7 +69,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         if self.on_node {
-            output::print(&probe::answer())?;
+            output::print(&probe_answer())?;
             return Ok(Exit::Done);
         }
         let settings = settings::settings(&self.settings)?;

@@ -2,9 +2,9 @@
 
 use super::diagnosis::{Diagnosed, Diagnosis};
 use super::finding::Finding;
-use super::probe;
 use crate::cli::inspect::Mpi;
 use crate::cli::launcher::Launcher;
+use crate::cli::trial::ProbedNode;
 use crate::report::units;
 
 /// The whole diagnosis.
@@ -51,7 +51,7 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
         line("key", format!("{key}, {state}"));
     }
     for node in diagnosis.nodes.iter().flatten() {
-        let probe::Node { name, processes, preloaded } = node;
+        let ProbedNode { name, processes, preloaded, .. } = node;
         line("node", format!("{name}: library in {preloaded} of {processes} processes"));
     }
     for finding in &diagnosis.findings {

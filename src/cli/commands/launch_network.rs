@@ -1,0 +1,162 @@
+//! `rankweave topo -- LAUNCHER …`: what is known of the network between the nodes of a launch.
+//!
+//! The launcher is started once, with `rankweave` in place of the program, to learn the nodes. Then every source of
+//! the network is asked, as rank 0 of a launch would ask it. The files are those of the node on which this command
+//! runs.
+
+use crate::base::error::Result;
+use crate::cli::console::{Exit, output};
+use crate::cli::inspect::LaunchLine;
+use crate::cli::launcher::Launcher;
+use crate::cli::trial::{ProbedNode, nodes_of};
+use crate::launch::{Storage, machine};
+use crate::options::Settings;
+use crate::report::units::printable;
+use crate::sources::{Choice, Host, HostNetwork, Report};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// More nodes than this are not listed by name.
+const SHOWN: usize = 64;
+
+/// A node in the JSON.
+#[derive(Serialize)]
+struct NodeInNetwork {
+    #[serde(flatten)]
+    node: ProbedNode,
+    /// Its switch at each level, from the root down; numbers are those of this launch.
+    switches: Option<Vec<u32>>,
+    known: bool,
+}
+
+/// One source in the JSON.
+#[derive(Serialize)]
+struct SourceReport {
+    source: &'static str,
+    used: bool,
+    finding: String,
+    needs: &'static str,
+}
+
+/// The answer for scripts; field names are those of the JSON.
+#[derive(Serialize)]
+struct LaunchNetwork {
+    schema: u32,
+    network: Option<String>,
+    origin: Option<String>,
+    sources: Vec<SourceReport>,
+    nodes: Vec<NodeInNetwork>,
+    /// Distances of the nodes, in the units of the network; with up to 64 nodes.
+    distances: Option<Vec<Vec<Option<u64>>>>,
+}
+
+/// Shows what is known of the network of a launch.
+///
+/// Errors: the launcher cannot be started, or no process answers.
+pub(super) fn show(words: &[String], json: bool) -> Result<Exit> {
+    let (settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
+    for error in errors {
+        eprintln!("rankweave: {error}");
+    }
+    let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
+    let nodes = nodes_of(&launch, words)?;
+    let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
+    let store = Storage::open(&settings).ok();
+    let choice = machine::choice_for(&settings, &hosts, store.as_ref());
+    let answer = answer(nodes, choice.as_ref());
+    output::print_as(json, || &answer, || text(&answer, choice.as_ref()))?;
+    Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })
+}
+
+/// The switches of each node, from the root down.
+fn switches(network: &HostNetwork) -> Vec<Option<Vec<u32>>> {
+    let tree = network.topology.as_tree();
+    let of_host = |host: usize| {
+        let tree = tree?;
+        Some((0..tree.levels() - 1).map(|level| tree.groups(level)[host]).collect())
+    };
+    network.host_of_node.iter().map(|host| host.and_then(of_host)).collect()
+}
+
+fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
+    let network = choice.and_then(|choice| choice.network.as_ref());
+    let places = network.map_or(vec![None; nodes.len()], switches);
+    let known: Vec<bool> = match network {
+        Some(network) => network.host_of_node.iter().map(Option::is_some).collect(),
+        None => vec![false; nodes.len()],
+    };
+    let distances = network.filter(|_| nodes.len() <= SHOWN).map(|network| {
+        let distance = |a: &Option<usize>, b: &Option<usize>| {
+            let (a, b) = (*a, *b);
+            a.zip(b).map(|(a, b)| network.topology.distance(a, b))
+        };
+        let hosts = &network.host_of_node;
+        hosts.iter().map(|a| hosts.iter().map(|b| distance(a, b)).collect()).collect()
+    });
+    let nodes = nodes.into_iter().zip(places).zip(known);
+    let report = |report: &Report| SourceReport {
+        source: report.source,
+        used: report.used,
+        finding: report.finding.clone(),
+        needs: report.needs,
+    };
+    LaunchNetwork {
+        schema: 1,
+        network: choice.map(Choice::sentence),
+        origin: network.map(|network| network.origin.clone()),
+        sources: choice.map_or(Vec::new(), |choice| choice.reports.iter().map(report).collect()),
+        nodes: nodes
+            .map(|((node, switches), known)| NodeInNetwork { node, switches, known })
+            .collect(),
+        distances,
+    }
+}
+
+fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
+    let processes: usize = answer.nodes.iter().map(|node| node.node.processes).sum();
+    let mut out = format!("{processes} processes on {} nodes\n", answer.nodes.len());
+    let Some(choice) = choice else {
+        out.push_str("  fewer than three nodes have no network that could matter to rank orders\n");
+        return out;
+    };
+    out.push_str(&format!("{}\n\nsources, the most trusted first\n", choice.sentence()));
+    for source in &answer.sources {
+        let used = if source.used { "used: " } else { "" };
+        out.push_str(&format!("  {:<15}{used}{}\n", source.source, source.finding));
+        if !source.used && !source.needs.is_empty() && source.source != "flat" {
+            out.push_str(&format!("  {:<15}  to use it: {}\n", "", source.needs));
+        }
+    }
+    if let Some(network) = &choice.network {
+        out.push_str(&groups_text(answer, network));
+    }
+    out
+}
+
+/// The nodes below each lowest switch, or the distances between nodes.
+fn groups_text(answer: &LaunchNetwork, network: &HostNetwork) -> String {
+    let mut out = String::new();
+    if network.topology.as_tree().is_some() {
+        let mut groups: BTreeMap<Option<&Vec<u32>>, Vec<&str>> = BTreeMap::new();
+        for node in &answer.nodes {
+            groups.entry(node.switches.as_ref()).or_default().push(&node.node.name);
+        }
+        out.push_str("\nnodes below each switch\n");
+        for (switches, names) in groups {
+            let path = switches.map_or("not in the network".into(), |path| {
+                path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+            });
+            out.push_str(&format!("  {path:<15}{}\n", printable(&names.join(" "))));
+        }
+        return out;
+    }
+    let Some(distances) = &answer.distances else { return out };
+    out.push_str("\ndistances of the nodes\n");
+    let wide = answer.nodes.iter().map(|node| node.node.name.len()).max().unwrap_or(0);
+    for (node, row) in answer.nodes.iter().zip(distances) {
+        let row = row.iter().map(|d| d.map_or("-".into(), |d| d.to_string()));
+        let row: Vec<String> = row.map(|d| format!("{d:>3}")).collect();
+        out.push_str(&format!("  {:<wide$} {}\n", printable(&node.node.name), row.join("")));
+    }
+    out
+}
