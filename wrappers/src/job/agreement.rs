@@ -9,6 +9,7 @@ use crate::comm::request;
 use crate::job::hooks;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
+use crate::mpi::ucx;
 use crate::sys::lasting;
 use libc::c_int;
 use rw::base::clock::since_1970;
@@ -58,7 +59,11 @@ impl Agreement {
                 all_of,
                 &raw mut request,
             );
-            if code != 0 || !request::wait::<A>(&mut request, Some(patience)) {
+            if code != 0 {
+                return None;
+            }
+            if !request::wait::<A>(&mut request, Some(patience)) {
+                ucx::only_errors();
                 return None;
             }
         }

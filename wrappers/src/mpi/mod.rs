@@ -6,4 +6,5 @@ pub mod backoff;
 pub mod config;
 pub mod library;
 pub mod pmpi;
+pub mod ucx;
 pub mod version;
