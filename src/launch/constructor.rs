@@ -64,7 +64,7 @@ pub struct RankAnswer {
 type Entry = (u32, u32, u64);
 
 impl RankRequest<'_> {
-    /// A hash of the question: of the tasks of the communicator, and of the edges.
+    /// A hash of the tasks of the communicator and of the edges. It identifies the question.
     pub fn question(&self) -> u64 {
         let words = self.reports.iter().flat_map(|report| {
             let edges = report.edges.iter().flat_map(|&(to, weight)| [u64::from(to), weight]);
@@ -74,7 +74,7 @@ impl RankRequest<'_> {
     }
 
     /// The record in the store of a directory whose traffic can weigh the edges, for a launch that does this
-    /// `kind` of run; `None` if there is none or no weights are needed.
+    /// `kind` of run. `None` if the store has no such record, or if the edges need no weights from a record.
     pub fn stored(&self, directory: &str, key: &str, kind: u32) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
         if !helps || directory.is_empty() || key.is_empty() {
@@ -87,7 +87,7 @@ impl RankRequest<'_> {
     /// The answer: with the places of the processes, what is stored about the program
     /// ([`RankRequest::stored`]), and the latest answer to the same question in this launch.
     ///
-    /// Errors: the machine is not known, or is not one.
+    /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn answer(
         &self,
         settings: &Settings,

@@ -181,9 +181,9 @@ impl LaunchRecorder {
         }
     }
 
-    /// The mapping problem of this launch; `None` without a matrix, and at the second call.
+    /// The mapping problem of this launch. `None` if there is no matrix, and at the second call.
     ///
-    /// Errors: the machine is not known, or is not one.
+    /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
         let Some(matrix) = self.matrix.take() else { return Ok(None) };
         let (store, settings) = (self.storage.store().cloned(), &self.settings);

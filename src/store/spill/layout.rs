@@ -130,9 +130,10 @@ pub struct Head {
     pub length: u64,
     /// Elements.
     pub count: u64,
-    /// Kind of a row, number of a communicator.
+    /// The kind of traffic of a row, or the number of a communicator.
     pub number: u64,
-    /// Communicator: own rank, size of the own group, addressable ranks, flags.
+    /// Only for a communicator. `[0]` is the rank of this process. `[1]` is the size of the local group. `[2]` is
+    /// the number of ranks that can be addressed. `[3]` has the flags.
     pub shape: [u32; 4],
 }
 
@@ -153,7 +154,7 @@ impl Head {
         bytes
     }
 
-    /// The head in these bytes; `None` if they are none.
+    /// The head in these bytes; `None` if the bytes are too few, or if they do not have the checksum of a head.
     pub fn from_bytes(bytes: &[u8]) -> Option<Head> {
         let bytes = bytes.first_chunk::<HEAD>()?;
         if u32_at(bytes, 4) != head_check(bytes) {

@@ -1,9 +1,9 @@
 """Two users on one machine: nothing is read, written or removed that is not the user's own.
 
-As root the test makes two accounts and a group, and removes them at the end: a victim, and another user who
-puts files and links where the victim's launches and commands will look. Then programs with the setuid bit
-and with capabilities, which the other user starts. What the victim owns must be the same afterwards, and its
-secret must not be anywhere else. Without root, nothing is tested, and the test says so.
+The test runs as root. It makes two user accounts, `victim` and `other`, and a group, and removes them at the end.
+The account `other` puts files and links where the launches and commands of the account `victim` will look. It
+also starts programs that have the setuid bit or capabilities. Afterwards the files of `victim` must be the same, and
+the secret of `victim` must not be in any other file. Without root, nothing is tested, and the test says so.
 """
 
 import glob

@@ -123,8 +123,8 @@ fn redirect_one(object: &Object) {
             let references: Vec<Reference> = object.references().filter(like_mpi).collect();
             let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
             let entries = visibility::c_entries(&names);
-            // References that another tool before this library takes stay as they are. That tool does not pass
-            // the calls on by the same name.
+            // Another tool before this library may take some of these references. They stay as they are, because
+            // that tool does not pass the calls on under the same name.
             let before = visibility::taken_before(&names);
             for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
                 if let (Some(entry), false) = (entry, taken)

@@ -13,6 +13,7 @@ use crate::comm::task_group;
 use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructed::CONSTRUCTED;
+use crate::job::counter_files;
 use crate::job::failure;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
@@ -21,7 +22,6 @@ use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
 use crate::job::running::{self, RunningJob};
-use crate::job::spill;
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
@@ -124,7 +124,7 @@ pub fn finish<A: Abi>() -> Option<()> {
     let description = job.instructions.job.clone();
     // The spill files of all processes stay until the record is stored or waits.
     if store(&private, job, gathered, wall) {
-        spill::finish();
+        counter_files::finish();
         failure::watch(&description);
     }
     let_go(private);

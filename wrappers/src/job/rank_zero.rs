@@ -22,8 +22,9 @@ pub fn decide<A: Abi>(
 ) -> (Instructions, LaunchRecorder) {
     if let Some(name) = hooks::excess() {
         message::line(&format!(
-            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
-             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+            "the program loaded another MPI library than 'rankweave run' expected, so it finds {name}, which \
+             the MPI library does not have; try: set RANKWEAVE_MPI to the path of the MPI library (libmpi.so) \
+             that the program loads"
         ));
     }
     let (policy, recorder) = reason::<A>(settings, tasks, processes);

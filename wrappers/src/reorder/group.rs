@@ -7,7 +7,7 @@ use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
 use crate::job::constructed::CONSTRUCTED;
-use crate::job::facts::{self, ConstructorFacts};
+use crate::job::constructor_facts::{self, ConstructorFacts};
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::mpi::abi::{Abi, Handle};
@@ -51,13 +51,13 @@ impl<A: Abi> Group<A> {
     /// order: the mode does not allow it, or `comm` is an intercommunicator, has a single process, or has
     /// processes of other jobs. All processes get `None` then. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, facts::constructors()?)
+        Self::known(comm, constructor_facts::constructors()?)
     }
 
     /// The processes of `comm`, for a function of rankweave.h. These functions also work in modes in which
     /// constructors keep the ranks.
     pub fn asked(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, facts::asked()?)
+        Self::known(comm, constructor_facts::asked()?)
     }
 
     fn known(comm: A::Comm, facts: &'static ConstructorFacts) -> Option<Self> {

@@ -266,7 +266,7 @@ pub fn finish() {
 /// Tells the user that there is no spill file although one was asked for.
 pub fn complain(problem: &str) {
     message::once(&format!(
-        "no spill file can be kept ({problem}); a program that does not reach MPI_Finalize leaves no \
-         matrix; try: RANKWEAVE_SPILL with another directory of the node, or off"
+        "no spill file can be kept ({problem}); if this program does not reach MPI_Finalize, its matrix is \
+         lost; try: set RANKWEAVE_SPILL to another directory of the node, or to off to go without the file"
     ));
 }

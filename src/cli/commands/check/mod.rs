@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
 
-    /// A file that the program writes, to be compared too; may be given several times
+    /// Also compare this file, which the program writes; may be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
 
