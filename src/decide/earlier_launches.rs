@@ -76,7 +76,8 @@ impl LaunchTimes {
         measured
     }
 
-    /// Median times in the launcher's order and reordered; `None` before there is one of each.
+    /// The median time of launches in the launcher's order, and that of reordered launches. `None` if there is no time
+    /// of one of the two kinds.
     pub fn medians(&self) -> Option<(f64, f64)> {
         Some((median(&self.given)?, median(&self.reordered)?))
     }

@@ -18,7 +18,7 @@
 //! A process that sends to its true neighbours in the new communicator shows no sign. Messages to its old
 //! neighbours by their old ranks are no sign either: the program goes on with the old communicator.
 //!
-//! Limits: collective calls are not looked at, so that data gathered on the old communicator by new
+//! Limits: collective calls are not looked at, so data gathered on the old communicator by new
 //! ranks is not noticed; in jobs of fewer than about eight processes chance cannot be ruled out; messages
 //! with another meaning on the same pairs hide a mistake.
 

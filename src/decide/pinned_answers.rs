@@ -10,7 +10,7 @@
 //!
 //! writes the file anew and gives the engine the digest of the new answers as its version.
 //!
-//! Limits: the questions are small, so that they take seconds without optimization. What only acts
+//! Limits: the questions are small, so they take seconds without optimization. What only acts
 //! on more than some ten thousand tasks (search group by group, clusters handed down) is not pinned.
 
 use super::{ENGINE_VERSION, Network, Options, decide, judge};

@@ -202,8 +202,8 @@ impl Network {
         })
     }
 
-    /// The permutation from the answers of all nodes: the process of each task; `None` if they do
-    /// not make one.
+    /// Joins the answers of all nodes to a permutation: the process of each task. `None` if the answers are not those
+    /// of a permutation.
     pub fn joined<'a>(
         &self,
         answers: impl IntoIterator<Item = &'a [(u32, u32)]>,

@@ -313,7 +313,7 @@ mod tests {
         settings.min_gain = 99.0;
         let answer = answer(&request(&reports, Weights::Given), &settings).unwrap();
         assert_eq!(answer.permutation, None);
-        assert!(answer.reason.contains("threshold 99 %"), "{}", answer.reason);
+        assert!(answer.reason.contains("the threshold (--min-gain) is 99 %"), "{}", answer.reason);
     }
 
     #[test]

@@ -261,7 +261,7 @@ impl LaunchRecorder {
              its results may be wrong"
         );
         Some(Message::new(happened).meaning(later).advice(format!(
-            "ask each communicator for its own ranks; run 'rankweave check' to be sure; --allow {} if \
+            "ask each communicator for its own ranks; run 'rankweave check' to be sure; use --allow {} if \
              the program is right",
             self.program.list_name()
         )))
@@ -275,7 +275,7 @@ impl LaunchRecorder {
             let message = Message::new(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory there)",
             );
-            let said = message.meaning("nothing is stored").advice("rankweave recover");
+            let said = message.meaning("nothing is stored").advice("run 'rankweave recover'");
             return (vec![said], false);
         }
         let job = end.instructions.job.id;

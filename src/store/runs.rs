@@ -4,7 +4,7 @@
 //! use, `KEY.rkw`. The folder `KEY.runs` has several records for each kind: the newest one, the two richest
 //! whole ones, the richest interrupted one, and, of those before the newest, the newest and the richest whole
 //! one. If a run fails, one of the earlier ones takes its place, also if the clock went backwards. The name of
-//! each file contains the standing of the record, so that no file has to be read to find the right one:
+//! each file contains the standing of the record, so no file has to be read to find the right one:
 //!
 //! ```text
 //! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal

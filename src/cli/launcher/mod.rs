@@ -57,7 +57,9 @@ impl Launcher {
         let Some(path) = in_path(first) else {
             return Err(Error::new(ErrorKind::Usage, format!("there is no program '{first}'"))
                 .at("PATH")
-                .advise("loading the module of the MPI first, or the full path of the launcher"));
+                .advise(
+                    "load the module of the MPI first, or give the full path of the launcher",
+                ));
         };
         let name = base_name(&path);
         let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };

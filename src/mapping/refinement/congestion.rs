@@ -264,7 +264,7 @@ impl LinkSearch<'_, '_> {
             // The mean uphill step of the round sets the scale. The temperature falls to zero.
             let left = 1.0 - (round + 1) as f64 / rounds as f64;
             temperature = HOT * left * left * uphill / f64::from(seen.max(1));
-            // The unit follows the maximum, so that the power neither overflows nor becomes 0.
+            // The unit follows the maximum, so the power neither overflows nor becomes 0.
             state.unit = state.maxima.top().max(best.0 * 0.5);
         }
         best.1

@@ -49,7 +49,7 @@
 //!     44     20  0
 //! ```
 //!
-//! Counters change at any time and have no checksum. A counter is one aligned word, so that it has the old or
+//! Counters change at any time and have no checksum. A counter is one aligned word, so it has the old or
 //! the new value whenever the process ends. All other data is written before the number that makes it valid
 //! (the magic, the state, the number of the communicator). So no incomplete data counts as valid.
 
@@ -209,7 +209,8 @@ impl Entry {
         bytes
     }
 
-    /// The entry in these bytes and its calls; `None` if they are none.
+    /// The entry in these bytes, and the number of its calls. `None` if the bytes are too few, or if they do not have
+    /// the checksum of an entry.
     pub fn from_bytes(bytes: &[u8]) -> Option<(Entry, u64)> {
         let bytes = bytes.first_chunk::<ENTRY>()?;
         if u32_at(bytes, 40) != entry_check(bytes) {

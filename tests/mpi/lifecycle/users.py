@@ -305,7 +305,7 @@ def unstored(scene):
         else:
             open(place, "w").close()
         os.lchown(place, scene.other.uid, scene.other.gid)
-        # The store cannot be made, so that the record is refused. As it is kept nowhere, the spill files stay.
+        # The store cannot be made, so the record is refused. As it is kept nowhere, the spill files stay.
         problems += ended_well(scene.launch(scene.victim, "/proc/nothing"))
         problems += ended_well(scene.ask(scene.victim, "recover", scene.memory, "--store", scene.store))
         problems += ended_well(scene.ask(scene.victim, "recover", "--discard", scene.memory, "--store",

@@ -3,7 +3,7 @@
 //!
 //! Parts of some MPI libraries are written like MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
 //! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is opened.
-//! ROMIO also does so inside `MPI_Wait`, so that the function which the program called does not show which
+//! ROMIO also does so inside `MPI_Wait`, so the function which the program called does not show which
 //! calls are ROMIO's. [`redirect`] therefore points the references of such objects at the functions behind this
 //! library's entry points. It writes one word of the object's linkage table for each reference, once, and the
 //! calls need no test. A component may call MPI while it is being loaded, before its references can be

@@ -18,7 +18,7 @@ pub fn aborting(code: c_int) {
     let _ = ABORTED.set(code);
 }
 
-/// The error code that the program gave to MPI_Abort; `None` if it did not call it.
+/// The error code that the program gave to MPI_Abort in this process. `None` if this process did not call MPI_Abort.
 pub fn abort_code() -> Option<c_int> {
     ABORTED.get().copied()
 }

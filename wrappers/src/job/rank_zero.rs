@@ -44,7 +44,7 @@ pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
 
 /// Keeps the record of a launch.
 ///
-/// Returns whether the record is stored or waits to be, so that the spill files are not needed any more.
+/// Returns true if the record is stored or waits to be stored. The spill files are then not needed any more.
 pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };

@@ -289,8 +289,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     Some(())
 }
 
-/// Waits for all processes and finds out what they have in common. Also returns their locations, if
-/// every process sent its own along with this step. `None`: the library has nothing to do.
+/// Waits for all processes and finds out what they have in common. Also returns their locations, if every process
+/// sent its own location along with this step. `None` if the library has nothing to do in this job.
 fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
     let &JobProcesses { comm, rank, size, sessions } = all;
     // The locations are sent along with the first step, because every step costs a turn of all processes if

@@ -285,7 +285,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
 #[repr(C, align(8))]
 struct Beside([u8; 32]);
 
-/// Sends a descriptor of this process; `false` if that fails.
+/// Sends a descriptor of this process. `false` if the call of `sendmsg` fails.
 fn send(stream: &UnixStream, descriptor: c_int) -> bool {
     let mut byte = [0u8; 1];
     let mut beside = Beside([0; 32]);

@@ -107,8 +107,8 @@ impl<A: Abi> Group<A> {
 
     /// Whether all processes make the same request. Each process passes a number that has to be the same in all
     /// of them, or `None` if it makes no request. It also passes flags. Returns the union of the flags of all
-    /// processes if all make the same request. The step uses the program's own communicator, so that it is
-    /// collective over the same processes as the call that the program makes.
+    /// processes if all make the same request. The step uses the program's own communicator, so it is collective
+    /// over the same processes as the call that the program makes.
     pub fn agree(&self, same: Option<u64>, flags: u64) -> Option<u64> {
         let hash = same.unwrap_or(0);
         let mut mine = vec![u64::from(same.is_none()), hash, !hash];

@@ -237,7 +237,8 @@ impl Args {
             text.push_str(&format!("  lines were compared sorted: {why}\n"));
         }
         if found.finding == Finding::Safe && found.lines == 0 && self.file.is_empty() {
-            let note = "the program prints nothing: only its exit code was compared; try: --file";
+            let note =
+                "the program prints nothing: only its exit code was compared; try: use --file";
             text.push_str(&format!("  {note}\n"));
         }
         if let Some(place) = &found.difference {

@@ -60,12 +60,12 @@ pub(super) fn launch(launch: &LaunchLine, command: &[String]) -> Result<(Vec<Nod
     if nodes.is_empty() {
         let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
         return Err(Error::new(ErrorKind::Io, format!("no process of the probe answered: {said}"))
-            .advise("the launch without rankweave, to see whether it works by itself"));
+            .advise("make the launch without rankweave, to see whether it works by itself"));
     }
     let lacking = nodes.iter().filter(|node| node.preloaded < node.processes);
     let findings = lacking.map(|Node { name, processes, preloaded }| {
         let text = format!("on {name}, {preloaded} of {processes} processes have the library");
-        problem("not-preloaded", text).advise("installing it there under the same path")
+        problem("not-preloaded", text).advise("install it there under the same path")
     });
     let findings = findings.collect();
     Ok((nodes, findings))

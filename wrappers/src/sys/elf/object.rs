@@ -72,7 +72,7 @@ impl Filter<'_> {
 }
 
 impl Object {
-    /// Reads the dynamic section; `None` without symbols.
+    /// Reads the dynamic section. `None` if the object has no table of symbols.
     ///
     /// # Safety
     /// `info` is that of an object that is mapped and relocated, and stays so while this is used.
@@ -297,7 +297,7 @@ impl Object {
         symbol.st_shndx != 0 && symbol.st_value != 0
     }
 
-    /// Number of symbols, from the GNU hash table: the end of the longest chain. `None` without one.
+    /// Number of symbols, from the GNU hash table: the end of the longest chain. `None` if the object has no such table.
     ///
     /// # Safety
     /// The object is still mapped.
