@@ -71,7 +71,7 @@ pub struct View<'a> {
     pub mistaken: &'a [u32],
 }
 
-/// Tasks that tell right from wrong, for one process.
+/// The tasks by which right use and wrong use can be distinguished, for one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sets {
     by_mistake: [Led; 2],
@@ -175,19 +175,20 @@ pub struct Sign {
 /// What the processes say about one constructor, together.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// By mistake: processes that can show the sign, that do, and minus the logarithm of the
-    /// probability that unrelated partners look so.
+    /// For each mistake `(able, signs, nats)`. `able` is the number of processes that can show the sign. `signs` is the
+    /// number of processes that show it. `nats` is minus the logarithm of the probability that unrelated partners
+    /// look the same.
     by_mistake: [(u32, u32, f64); 2],
 }
 
 /// A mistake that is believed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mixed {
-    /// Which.
+    /// The mistake.
     pub mistake: Mistake,
-    /// Processes that show it.
+    /// The number of processes that show it.
     pub signs: u32,
-    /// Processes that could.
+    /// The number of processes that could show it.
     pub able: u32,
 }
 

@@ -266,8 +266,8 @@ impl Part {
     }
 }
 
-/// How many levels of the tree lie above and at the nodes: those whose groups keep every node whole.
-/// `None` if the last of these does not tell the nodes apart.
+/// The number of levels of the tree above and at the nodes. The groups of these levels keep every node whole. `None` if
+/// the groups of the last of these levels do not separate the nodes.
 fn depth_of_nodes(tree: &Tree, slots: &[usize], nodes: &[u32], count: usize) -> Option<usize> {
     for level in 0..tree.levels().saturating_sub(1) {
         let groups = tree.groups(level);

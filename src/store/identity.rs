@@ -163,7 +163,7 @@ fn script_of(name: &str, args: &[String]) -> Option<String> {
             return rest.next().map(base_name);
         }
         if is_in(code, arg) {
-            // Code has no name; its text tells one program from another.
+            // Code has no name. Its text identifies the program.
             return rest.next().map(|text| format!("{family}-{:08x}", hash(&[text.as_bytes()])));
         }
         if family == "python" && arg.starts_with("-m") && arg.len() > 2 {

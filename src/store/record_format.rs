@@ -105,9 +105,9 @@ pub(super) fn seal(magic: [u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Version and body of a sealed file; `what` it is enters the messages.
+/// Version and body of a sealed file. `what` is the word for this kind of file in messages.
 ///
-/// Errors (without a place): something else, a newer version than `newest`, cut short, damaged.
+/// Errors, without a place: the file is of another kind, has a newer version than `newest`, is cut short, or is damaged.
 pub(super) fn open_sealed<'a>(
     bytes: &'a [u8],
     magic: [u8; 8],
@@ -180,7 +180,7 @@ pub fn read_file(path: &Path) -> Result<Record> {
     read_open(path).map(|(record, _)| record)
 }
 
-/// [`read_file`], which also returns the open file. As long as the file is open, no other file has its number.
+/// [`read_file`]. It also returns the open file. As long as the file is open, no other file has its number.
 pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
     let (bytes, _, file) = read_bytes(path, u64::MAX)?;
     let record = decode(&bytes).map_err(|e| e.at(path.display()))?;

@@ -313,7 +313,7 @@ fn name(folder: &Path, store: &Path) -> Result<()> {
     Store::open(folder).write(&path, bytes, false, &|| false).map(|_| ())
 }
 
-/// Free bytes of the file system of a directory; 0 if it does not tell.
+/// Free bytes of the file system of a directory. 0 if the file system does not report them.
 fn free(directory: &Path) -> u64 {
     let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else { return 0 };
     // SAFETY: a C string and a struct that is filled before it is read.

@@ -83,7 +83,7 @@ impl Launcher {
     pub fn of_program(path: &Path) -> Launcher {
         let mut link = path.to_path_buf();
         let mut ambiguous = false;
-        // Each name in the chain of links may tell the launcher: /usr/bin/mpirun → mpirun.openmpi → orterun.
+        // Each name in the chain of links may identify the launcher: /usr/bin/mpirun → mpirun.openmpi → orterun.
         for _ in 0..16 {
             match by_name(&base_name(&link)) {
                 NameHint::Known(launcher) => return launcher,

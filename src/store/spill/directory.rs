@@ -114,7 +114,8 @@ fn state_of(file: &File) -> State {
         // This lock is released when the file is closed, after reading.
         Ok(()) => State::Ended,
         Err(std::fs::TryLockError::WouldBlock) => State::Running,
-        // A file system without locks cannot tell: the file counts as one whose process has ended.
+        // A file system without locks does not show whether the process has ended. The file then counts as one whose
+        // process has ended.
         Err(std::fs::TryLockError::Error(_)) => State::Ended,
     }
 }

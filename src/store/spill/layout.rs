@@ -272,7 +272,8 @@ pub fn file_name(user: u32, job: u64, process: u32, pid: u32) -> String {
     format!("rankweave-{user}-{job:016x}-{process}-{pid}.spill")
 }
 
-/// What the name of a spill file says: user, job, process, pid.
+/// The arguments of [`file_name`] for the name of a spill file: user, job, process and process id. `None` if the name is
+/// not that of a spill file.
 pub fn parse_name(name: &str) -> Option<(u32, u64, u32, u32)> {
     let mut fields = name.strip_prefix("rankweave-")?.strip_suffix(".spill")?.split('-');
     let user = fields.next()?.parse().ok()?;

@@ -184,7 +184,7 @@ impl Adjacency {
 /// Edges that one process gives to MPI_Dist_graph_create. They need not be edges of its own vertex.
 #[derive(Debug, Clone)]
 pub struct Given {
-    /// Source, destination, weight (1 where there are none).
+    /// Each edge is `(source, destination, weight)`. The weight is 1 if the program gave no weights.
     edges: Vec<(c_int, c_int, c_int)>,
     pub form: Form,
 }

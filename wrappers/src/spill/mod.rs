@@ -32,7 +32,8 @@ struct Arena {
     file: Option<SpillFile>,
     next: usize,
     left: usize,
-    /// Regions that were given back: a length, and the addresses of those of this length. There are few lengths.
+    /// Regions that were given back. Each entry has a length and the addresses of the regions of this length. There
+    /// are few lengths.
     free: Vec<(usize, Vec<usize>)>,
 }
 
@@ -146,7 +147,7 @@ pub fn release(region: Region) {
 }
 
 /// Puts the counters of this process into a file; `asked` is the only directory to try, if given.
-/// `tasks` tells how much will be needed. To be called before anything is counted.
+/// The size that will be needed follows from `tasks`. To be called before anything is counted.
 ///
 /// On failure everything stays in private memory; gives the reason.
 pub fn start(asked: Option<&Path>, about: &About) -> Result<(), String> {

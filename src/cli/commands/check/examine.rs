@@ -151,7 +151,7 @@ impl Examination<'_> {
     }
 
     /// Explains why runs without permuted ranks do not agree. The last of them is the recorded run. One more
-    /// plain run tells whether the program varies by itself or gives other results with the library.
+    /// plain run shows whether the program varies by itself or gives other results with the library.
     fn explain_variation(&self, mut plain: Vec<Run>, found: &mut Conclusion) -> Result<()> {
         let another = self.plain(found)?;
         let (first, recorded) = (&plain[0], &plain[plain.len() - 1]);
@@ -199,7 +199,7 @@ impl Examination<'_> {
         let Some(difference) = self.differ(&plain[0], &permuted, self.order) else {
             return Ok(true);
         };
-        // More plain runs tell whether the program varies by itself.
+        // More plain runs show whether the program varies by itself.
         for _ in 0..if difference.only_order { MORE_FOR_ORDER } else { 1 } {
             let run = self.plain(found)?;
             plain.push(run);

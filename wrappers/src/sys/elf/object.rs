@@ -45,7 +45,7 @@ pub struct Object {
     pub symbols: usize,
     strings: usize,
     gnu_hash: usize,
-    /// The hash table of older linkers, which also tells how many symbols there are.
+    /// The hash table of older linkers. It also contains the number of symbols.
     old_hash: usize,
     /// Two tables with the address of each and the range of its relocations that may name symbols: the general
     /// table, and that of the linkage table.
