@@ -219,7 +219,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand export" -s h -l help
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l seeds -d 'Seeds of the permutations, one run each: numbers and ranges such as 1-5,17' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l tolerance -d 'How far numbers that are not whole may differ: relative, or relative and absolute' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l ignore -d 'Ignore lines that match this regular expression; may be given several times' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l file -d 'A file that the program writes, to be compared too; may be given several times' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l file -d 'Also compare this file, which the program writes; may be given several times' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l plain -d 'Runs without permuted ranks, at least 2; the last of them is the recorded one' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l timeout -d 'Time after which a run is ended, in seconds, or as 10m' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand check" -l fix -d 'Tasks that keep their process, such as 0,8-11; none frees all' -r

@@ -43,5 +43,5 @@ pub(crate) use named_enum;
 /// The error for a name that does not exist; `names` are those that do.
 pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> Error {
     Error::new(ErrorKind::Usage, format!("unknown {what} '{name}'"))
-        .advise(format!("one of {}", names.join(", ")))
+        .advise(format!("use one of {}", names.join(", ")))
 }

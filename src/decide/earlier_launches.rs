@@ -33,7 +33,7 @@ pub struct LaunchTimes {
     pub in_mpi_given: Vec<f64>,
     /// The same of reordered launches.
     pub in_mpi_reordered: Vec<f64>,
-    /// Bytes between nodes of the newest launch of each group: launcher's order, reordered.
+    /// Bytes between nodes of the newest launch in the launcher's order, and of the newest reordered launch.
     pub internode_bytes: (Option<u64>, Option<u64>),
 }
 
@@ -76,7 +76,8 @@ impl LaunchTimes {
         measured
     }
 
-    /// Median times in the launcher's order and reordered; `None` before there is one of each.
+    /// The median time of launches in the launcher's order, and that of reordered launches. `None` if there is no time
+    /// of one of the two kinds.
     pub fn medians(&self) -> Option<(f64, f64)> {
         Some((median(&self.given)?, median(&self.reordered)?))
     }

@@ -18,7 +18,7 @@
 //! A process that sends to its true neighbours in the new communicator shows no sign. Messages to its old
 //! neighbours by their old ranks are no sign either: the program goes on with the old communicator.
 //!
-//! Limits: collective calls are not looked at, so that data gathered on the old communicator by new
+//! Limits: collective calls are not looked at, so data gathered on the old communicator by new
 //! ranks is not noticed; in jobs of fewer than about eight processes chance cannot be ruled out; messages
 //! with another meaning on the same pairs hide a mistake.
 
@@ -71,7 +71,7 @@ pub struct View<'a> {
     pub mistaken: &'a [u32],
 }
 
-/// Tasks that tell right from wrong, for one process.
+/// The tasks by which right use and wrong use can be distinguished, for one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sets {
     by_mistake: [Led; 2],
@@ -175,19 +175,20 @@ pub struct Sign {
 /// What the processes say about one constructor, together.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// By mistake: processes that can show the sign, that do, and minus the logarithm of the
-    /// probability that unrelated partners look so.
+    /// For each mistake `(able, signs, nats)`. `able` is the number of processes that can show the sign. `signs` is the
+    /// number of processes that show it. `nats` is minus the logarithm of the probability that unrelated partners
+    /// look the same.
     by_mistake: [(u32, u32, f64); 2],
 }
 
 /// A mistake that is believed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mixed {
-    /// Which.
+    /// The mistake.
     pub mistake: Mistake,
-    /// Processes that show it.
+    /// The number of processes that show it.
     pub signs: u32,
-    /// Processes that could.
+    /// The number of processes that could show it.
     pub able: u32,
 }
 
@@ -206,7 +207,7 @@ impl Tally {
     /// The mistake that is believed, if any.
     pub fn verdict(&self) -> Option<Mixed> {
         let believed = |(mistake, &(able, signs, nats)): (Mistake, &(u32, u32, f64))| {
-            // Which of the processes show it is open: as many ways more for chance.
+            // Chance has as many ways to make this evidence as there are ways to choose the processes that show it.
             let surprise = nats - ln_choose(able.into(), signs.into());
             let many = signs > 0 && 4 * u64::from(signs) >= 3 * u64::from(able);
             (many && surprise >= -libm::log(CHANCE))
@@ -217,8 +218,9 @@ impl Tally {
     }
 }
 
-/// Logarithm of the probability that `partners` of `others` tasks, chosen at random, have none among the
-/// true neighbours and at least as many among the wrong ones as they have.
+/// Logarithm of the probability of what a process shows, if its partners were chosen at random. `partners` tasks
+/// are drawn from `others` tasks. The probability is that none of them is a right neighbour, and that at least
+/// `counts.wrong_met` of them are wrong neighbours.
 fn coincidence(others: u32, partners: u32, counts: &Counts) -> f64 {
     let (others, partners) = (u64::from(others), u64::from(partners));
     let (wrong, right) = (u64::from(counts.wrong), u64::from(counts.right));
@@ -234,7 +236,7 @@ fn coincidence(others: u32, partners: u32, counts: &Counts) -> f64 {
     if sum > 0.0 { libm::log(sum).min(0.0) } else { 0.0 }
 }
 
-/// Logarithm of the number of ways to choose `k` of `n`, which are at least as many.
+/// Logarithm of the number of ways to choose `k` of `n` elements, with `k` at most `n`.
 fn ln_choose(n: u64, k: u64) -> f64 {
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n.saturating_sub(k))
 }
@@ -249,25 +251,27 @@ fn ln_factorial(n: u64) -> f64 {
     x * libm::log(x) - x + 0.5 * libm::log(2.0 * std::f64::consts::PI * x) + tail
 }
 
-/// What all processes of a job say, by constructor: a number for the call, and which one it was.
+/// The statements of all processes of a job. The key is `id` and `ordinal` of the statements about one call. The
+/// value is the name of the MPI function, and the tally of these statements.
 #[derive(Debug, Clone, Default)]
 pub struct Tallies(BTreeMap<(u64, u32), (String, Tally)>);
 
-/// What one process says of one call; `id` and `ordinal` are the same in all processes that made it.
+/// The statement of one process about one call of a constructor. `id` and `ordinal` are the same in all processes
+/// that made the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// A number for the processes and their order.
     pub id: u64,
-    /// How many of these there were before.
+    /// The number of earlier calls with this `id`.
     pub ordinal: u32,
     /// Name of the MPI function.
     pub what: String,
-    /// What its counters say.
+    /// What the counters of the process show.
     pub sign: Sign,
 }
 
 impl Tallies {
-    /// Adds what a process says.
+    /// Adds the statements of a process.
     pub fn add(&mut self, statements: &[Statement]) {
         for said in statements {
             let entry = self.0.entry((said.id, said.ordinal)).or_default();

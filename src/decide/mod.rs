@@ -159,7 +159,7 @@ fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<(
                 slot_of_process.len()
             ),
         )
-        .advise("a matrix that was recorded with this number of ranks"));
+        .advise("use a matrix that was recorded with this number of ranks"));
     }
     match options.fixed.iter().find(|&&task| task as usize >= tasks) {
         None => Ok(()),
@@ -246,7 +246,8 @@ mod tests {
         let options = Options { min_gain_percent: 95.0, ..Options::default() };
         let answer = decide(&matrix, &tree, &slots, &options).unwrap();
         assert!(!answer.changed);
-        assert!(answer.reason.contains("-90.0 %, threshold 95 %"), "{}", answer.reason);
+        let words = "saves only 90.0 % of the hop-bytes; the threshold (--min-gain) is 95 %";
+        assert!(answer.reason.contains(words), "{}", answer.reason);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //!
 //! writes the file anew and gives the engine the digest of the new answers as its version.
 //!
-//! Limits: the questions are small, so that they take seconds without optimization. What only acts
+//! Limits: the questions are small, so they take seconds without optimization. What only acts
 //! on more than some ten thousand tasks (search group by group, clusters handed down) is not pinned.
 
 use super::{ENGINE_VERSION, Network, Options, decide, judge};
@@ -83,7 +83,8 @@ const MAPPINGS: &[&str] = &[
     "default hop-bytes tree:4:4:4@1:10:100 rgg:64,shuffle=1 by=topomatch",
 ];
 
-/// Launches: topology, pattern, how the processes are dealt to the nodes, processes of a node.
+/// Launches, one a line. The words are: the topology, the pattern of the traffic, the distribution of the
+/// processes over the nodes (`blocks` or `round-robin`), and the number of processes on each node.
 const LAUNCHES: &[&str] = &[
     "tree:4:2:2@1:10:100 rgg:16,shuffle=1 blocks 8",
     "tree:2:2:4@1:10:100 stencil:4x4 round-robin 4",

@@ -202,8 +202,8 @@ impl Network {
         })
     }
 
-    /// The permutation from the answers of all nodes: the process of each task; `None` if they do
-    /// not make one.
+    /// Joins the answers of all nodes to a permutation: the process of each task. `None` if the answers are not those
+    /// of a permutation.
     pub fn joined<'a>(
         &self,
         answers: impl IntoIterator<Item = &'a [(u32, u32)]>,
@@ -266,8 +266,8 @@ impl Part {
     }
 }
 
-/// How many levels of the tree lie above and at the nodes: those whose groups keep every node whole.
-/// `None` if the last of these does not tell the nodes apart.
+/// The number of levels of the tree above and at the nodes. The groups of these levels keep every node whole. `None` if
+/// the groups of the last of these levels do not separate the nodes.
 fn depth_of_nodes(tree: &Tree, slots: &[usize], nodes: &[u32], count: usize) -> Option<usize> {
     for level in 0..tree.levels().saturating_sub(1) {
         let groups = tree.groups(level);

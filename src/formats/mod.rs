@@ -157,7 +157,7 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
     FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
         Error::new(ErrorKind::Usage, format!("unknown format '{name}'"))
-            .advise(format!("one of {}", names.join(", ")))
+            .advise(format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -167,7 +167,7 @@ pub fn detect(source: &Source<'_>) -> Result<&'static Format> {
         let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name).collect();
         Error::new(ErrorKind::Format, "the file has none of the known matrix formats")
             .at(source.name())
-            .advise(format!("a file of one of {}", names.join(", ")))
+            .advise(format!("give a file of one of {}", names.join(", ")))
     })
 }
 

@@ -56,7 +56,7 @@ pub(super) fn infeasible(record: &Record, what: impl Into<String>) -> Error {
 fn known(record: &Record) -> Result<()> {
     if record.launch.placement.node_of_process.is_empty() {
         return Err(infeasible(record, "the record does not say where its processes were")
-            .advise("a matrix that was recorded in a launch, not imported"));
+            .advise("use a matrix that was recorded in a launch, not imported"));
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ fn hosts<'a>(export: &'a Export<'_>) -> Result<Vec<&'a str>> {
         let name = names.get(node).map_or("", String::as_str);
         if name.is_empty() || !name.chars().all(is_plain) {
             let what = format!("the host name '{name}' cannot be written to such a file");
-            return Err(infeasible(export.record, what).advise("recording on the machine itself"));
+            return Err(infeasible(export.record, what).advise("record on the machine itself"));
         }
         Ok(name)
     };

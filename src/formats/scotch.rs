@@ -154,7 +154,7 @@ fn target(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let arity = tree.arity().ok_or_else(|| {
         let what = "the processes of the launch do not form a regular tree";
         rank_orders::infeasible(export.record, what)
-            .advise("a launch with as many processes on every node, or writing 'deco 0' by hand")
+            .advise("make a launch with as many processes on every node, or write 'deco 0' by hand")
     })?;
     // A level without branches does not add to any distance.
     let levels: Vec<String> = (0..arity.len())

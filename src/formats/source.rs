@@ -122,9 +122,9 @@ impl<'a> Source<'a> {
         Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
     }
 
-    /// An error that concerns the file as a whole.
+    /// An error that concerns the file as a whole. `expected` is the right content, which the advice names.
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
-        Error::new(ErrorKind::Format, what).at(self.name).advise(expected)
+        Error::new(ErrorKind::Format, what).at(self.name).advise(format!("write {expected}"))
     }
 }
 
@@ -139,11 +139,11 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// An error in this line.
+    /// An error in this line. `expected` is the right content, which the advice names.
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
         Error::new(ErrorKind::Format, what)
             .at(format_args!("{}:{}", self.source.name, self.number))
-            .advise(expected)
+            .advise(format!("write {expected}"))
     }
 
     /// The number in a field of this line.
@@ -223,7 +223,7 @@ mod tests {
         let source = Source::new("a.csv", b"1\nx\n");
         let line = source.lines().nth(1).unwrap();
         let error = line.number::<u32>("x", "the sender", "a number").unwrap_err().to_string();
-        assert_eq!(error, "the sender is 'x' (in a.csv:2); try: a number");
+        assert_eq!(error, "the sender is 'x' (in a.csv:2); try: write a number");
         assert!(line.task("99999999999", "t", "x").is_err());
         assert_eq!(line.weight("2.6", "x").unwrap(), 3);
         assert!(line.weight("-1", "x").is_err() && line.weight("nan", "x").is_err());

@@ -67,7 +67,7 @@ pub struct RankAnswer {
 type Entry = (u32, u32, u64);
 
 impl RankRequest<'_> {
-    /// A hash of the question: of the tasks of the communicator, and of the edges.
+    /// A hash of the tasks of the communicator and of the edges. It identifies the question.
     pub fn question(&self) -> u64 {
         let words = self.reports.iter().flat_map(|report| {
             let edges = report.edges.iter().flat_map(|&(to, weight)| [u64::from(to), weight]);
@@ -77,7 +77,7 @@ impl RankRequest<'_> {
     }
 
     /// The record in the store whose traffic can weigh the edges, for a launch that does this
-    /// `kind` of run; `None` if there is none or no weights are needed.
+    /// `kind` of run. `None` if the store has no such record, or if the edges need no weights from a record.
     pub fn stored(&self, key: &str, kind: u32) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
         if !helps || self.store.is_empty() || key.is_empty() {
@@ -315,7 +315,7 @@ mod tests {
         settings.min_gain = 99.0;
         let answer = answer(&request(&reports, Weights::Given), &settings).unwrap();
         assert_eq!(answer.permutation, None);
-        assert!(answer.reason.contains("threshold 99 %"), "{}", answer.reason);
+        assert!(answer.reason.contains("the threshold (--min-gain) is 99 %"), "{}", answer.reason);
     }
 
     #[test]

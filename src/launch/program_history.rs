@@ -45,7 +45,7 @@ impl ProgramHistory {
         };
         let message = Message::new(format!("{why}: {}", measured.words()))
             .meaning("this launch keeps the launcher's order")
-            .advice("--mode reorder to reorder in spite of this");
+            .advice("use --mode reorder to reorder in spite of this");
         Some((kept(why), message))
     }
 

@@ -190,7 +190,7 @@ impl LaunchRecorder {
         }
     }
 
-    /// The mapping problem of this launch; `None` without a matrix, and at the second call.
+    /// The mapping problem of this launch. `None` if there is no matrix, and at the second call.
     ///
     /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
@@ -281,7 +281,7 @@ impl LaunchRecorder {
              its results may be wrong"
         );
         Some(Message::new(happened).meaning(later).advice(format!(
-            "ask each communicator for its own ranks; run 'rankweave check' to be sure; --allow {} if \
+            "ask each communicator for its own ranks; run 'rankweave check' to be sure; use --allow {} if \
              the program is right",
             self.program.list_name()
         )))
@@ -295,7 +295,7 @@ impl LaunchRecorder {
             let message = Message::new(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory there)",
             );
-            let said = message.meaning("nothing is stored").advice("rankweave recover");
+            let said = message.meaning("nothing is stored").advice("run 'rankweave recover'");
             return (vec![said], false);
         }
         let job = end.instructions.job.id;

@@ -139,7 +139,7 @@ fn without_the_rows_of_all_processes_nothing_is_stored() {
     end.collected.incomplete = true;
     let (said, is_kept) = recorder.keep(end, user());
     assert!(!is_kept);
-    assert!(said[0].to_string().ends_with("nothing is stored; try: rankweave recover"));
+    assert!(said[0].to_string().ends_with("nothing is stored; try: run 'rankweave recover'"));
     assert!(store.list().unwrap().is_empty());
 }
 

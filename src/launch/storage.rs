@@ -55,7 +55,9 @@ impl StoreLookup {
                     record.matrix.tasks()
                 ))
                 .meaning("this launch neither uses nor replaces it, and stores nothing")
-                .advice("another key (RANKWEAVE_KEY), or the default key, without RANKWEAVE_KEY");
+                .advice(
+                    "use another key (RANKWEAVE_KEY), or the default key, without RANKWEAVE_KEY",
+                );
                 found(Storage::Nowhere, None, Some(message))
             }
             Ok(in_use) => {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Time limit and threads of a mapping run.
 ///
-/// The preset sets how much an algorithm tries, as a number of steps, so that the answer does not depend on the
+/// The preset sets how much an algorithm tries, as a number of steps, so the answer does not depend on the
 /// speed of the machine. If the time limit is reached before, the algorithm stops early and answers with the
 /// best mapping so far.
 #[derive(Clone)]

@@ -23,7 +23,7 @@ named_enum! {
     /// The kinds of noise, in the paper's order; m is an element of the matrix, M the largest one, k the
     /// intensity.
     ///
-    /// In the paper, the additive kinds have k in bytes. Here k counts in multiples of M, so that the same
+    /// In the paper, the additive kinds have k in bytes. Here k counts in multiples of M, so the same
     /// k means the same for every matrix.
     pub enum Noise, "kind of noise" {
         /// m + M·N(0, k): normal with standard deviation k.
@@ -72,7 +72,7 @@ pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Resu
                                                          to 1e9"
             ),
         )
-        .advise("numbers from 0, such as 0,0.1,0.5,1"));
+        .advise("give numbers from 0, such as 0,0.1,0.5,1"));
     }
     if kind.is_additive() && n > ADDITIVE_LIMIT {
         let kind = kind.name();
@@ -80,7 +80,7 @@ pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Resu
             "{kind} fills the whole matrix, which is possible for at most {ADDITIVE_LIMIT} tasks; \
              this matrix has {n}"
         ))
-        .advise("a multiplicative kind of noise"));
+        .advise("use a multiplicative kind of noise"));
     }
     let largest = matrix.entries().map(|(_, _, t)| t.bytes).max().unwrap_or(0) as f64;
     let scale = if largest > 0.0 { (f64::from(1u32 << 30) / largest).max(1e-12) } else { 0.0 };
@@ -223,7 +223,7 @@ impl Study<'_> {
                 self.objective.name()
             ))
             .at(self.topology.name())
-            .advise("--objective hop-bytes, and as many slots as tasks")
+            .advise("use --objective hop-bytes, and as many slots as tasks")
         })
     }
 }

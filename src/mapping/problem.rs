@@ -286,7 +286,7 @@ impl<'a> ProblemBuilder<'a> {
                 }
                 Some(place) if *place != FREE => {
                     return Err(refused(format!("slot {slot} is given twice"))
-                        .advise("a capacity, if it may take several tasks"));
+                        .advise("give it a capacity, if it may take several tasks"));
                 }
                 Some(place) => *place = places.len() as u32,
             }
@@ -302,7 +302,7 @@ impl<'a> ProblemBuilder<'a> {
             let (slots, room) = (slots.len(), places.len());
             let what =
                 format!("{tasks} tasks do not fit: {slots} slots have room for {room} tasks");
-            return Err(refused(what).advise("more slots, --oversubscribe, or --weights"));
+            return Err(refused(what).advise("use more slots, --oversubscribe, or --weights"));
         }
         Ok((places, first_place))
     }

@@ -1,7 +1,7 @@
 //! Communication matrices: how much each task sends to each other task, always indexed by task.
 //!
 //! A *task* is a rank of the program, as the program itself sees it. A task stays the same when another process
-//! gets it, so that a launch with reordered ranks records the same matrix. Rows are senders, columns are
+//! gets it, so a launch with reordered ranks records the same matrix. Rows are senders, columns are
 //! receivers.
 
 mod collected;

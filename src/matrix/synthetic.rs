@@ -2,7 +2,7 @@
 //!
 //! Tests, benchmarks and the command line use the same patterns. A pattern is given by a short text, such as
 //! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
-//! pattern. `,shuffle=N` numbers the tasks at random, so that the difference of two task numbers means nothing.
+//! pattern. `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing.
 
 use super::Graph;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -37,7 +37,11 @@ pub fn pattern(text: &str) -> Result<Graph> {
         match option.split_once('=') {
             Some(("seed", v)) => seed = number(v)?,
             Some(("shuffle", v)) => shuffle = Some(number(v)?),
-            _ => return Err(bad(format!("unknown option '{option}'")).advise("seed=N, shuffle=N")),
+            _ => {
+                return Err(
+                    bad(format!("unknown option '{option}'")).advise("use seed=N or shuffle=N")
+                );
+            }
         }
     }
     let dims: Vec<usize> = size
@@ -45,7 +49,9 @@ pub fn pattern(text: &str) -> Result<Graph> {
         .map(|d| d.parse().ok().filter(|&d| d > 0))
         .collect::<Option<_>>()
         .filter(|d: &Vec<usize>| d.iter().try_fold(1u32, |a, &b| a.checked_mul(b as u32)).is_some())
-        .ok_or_else(|| bad(format!("'{size}' is not a size")).advise("such as 1024 or 8x8x8"))?;
+        .ok_or_else(|| {
+            bad(format!("'{size}' is not a size")).advise("give a size such as 1024 or 8x8x8")
+        })?;
     let n: usize = dims.iter().product();
     let one = |ok: bool, want: &str| match ok && dims.len() == 1 {
         true => Ok(()),
@@ -65,7 +71,7 @@ pub fn pattern(text: &str) -> Result<Graph> {
         _ => {
             let names: Vec<&str> = PATTERNS.iter().map(|p| p.0).collect();
             return Err(
-                bad("unknown pattern".into()).advise(format!("one of {}", names.join(", ")))
+                bad("unknown pattern".into()).advise(format!("use one of {}", names.join(", ")))
             );
         }
     };

@@ -66,7 +66,7 @@ pub fn evaluate(
             ErrorKind::Infeasible,
             format!("the matrix holds {bytes} bytes, more than 64 bits can count"),
         )
-        .advise("a matrix scaled down, since only ratios matter to a mapping"));
+        .advise("scale the matrix down, since only ratios matter to a mapping"));
     }
     let mut e = Evaluation::default();
     let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);

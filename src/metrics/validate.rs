@@ -20,7 +20,7 @@ pub fn check_mapping(
             "the mapping has {} entries for {tasks} tasks",
             slot_of_task.len()
         ))
-        .advise("one line for each task, line i (from 0) the slot of task i"));
+        .advise("write one line for each task; line i (from 0) is the slot of task i"));
     }
     let slots = topology.slots();
     let mut used = vec![0u32; slots];
@@ -28,7 +28,7 @@ pub fn check_mapping(
         let Some(count) = used.get_mut(slot) else {
             return Err(bad(format!("task {task} is on slot {slot}, which does not exist"))
                 .at(topology.name())
-                .advise(format!("slots 0 to {}", slots.saturating_sub(1))));
+                .advise(format!("use slots 0 to {}", slots.saturating_sub(1))));
         };
         *count += 1;
         if *count > capacity {
@@ -39,7 +39,7 @@ pub fn check_mapping(
             };
             return Err(bad(what)
                 .at(topology.name())
-                .advise("a slot of its own for each task, or --oversubscribe"));
+                .advise("give each task a slot of its own, or use --oversubscribe"));
         }
     }
     Ok(())

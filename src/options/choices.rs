@@ -166,7 +166,7 @@ impl Spill {
             _ if text.eq_ignore_ascii_case("auto") => Ok(Spill::Auto),
             _ if text.starts_with('/') => Ok(Spill::Directory(text.into())),
             _ => Err(Error::new(ErrorKind::Usage, format!("'{text}' is not a directory"))
-                .advise("the full path of a directory of the node, auto or off")),
+                .advise("give the full path of a directory of the node, auto or off")),
         }
     }
 

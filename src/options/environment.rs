@@ -37,7 +37,7 @@ impl Settings {
         match find(name) {
             Some(option) => (option.apply)(self, value.trim()),
             None => Err(Error::new(ErrorKind::Usage, format!("there is no option '{name}'"))
-                .advise("rankweave env lists them")),
+                .advise("look at the list of 'rankweave env'")),
         }
     }
 }

@@ -14,14 +14,20 @@ fn wrong(what: String, advice: &str) -> Error {
 /// The index of a text in `choices`. Upper and lower case are the same.
 pub(super) fn choice(text: &str, choices: &[&str]) -> Result<usize> {
     choices.iter().position(|c| c.eq_ignore_ascii_case(text)).ok_or_else(|| {
-        wrong(format!("'{text}' is not a known value"), &format!("one of {}", choices.join(", ")))
+        wrong(
+            format!("'{text}' is not a known value"),
+            &format!("use one of {}", choices.join(", ")),
+        )
     })
 }
 
 /// A whole number from 0.
 pub(super) fn whole(text: &str) -> Result<u64> {
     text.parse().map_err(|_| {
-        wrong(format!("'{text}' is not a whole number"), "a number from 0 without sign, such as 1")
+        wrong(
+            format!("'{text}' is not a whole number"),
+            "give a number from 0 without sign, such as 1",
+        )
     })
 }
 
@@ -30,9 +36,10 @@ pub(super) fn percent(text: &str) -> Result<f64> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {
         Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
-        _ => {
-            Err(wrong(format!("'{text}' is not a percentage"), "a number from 0 to 100, such as 3"))
-        }
+        _ => Err(wrong(
+            format!("'{text}' is not a percentage"),
+            "give a number from 0 to 100, such as 3",
+        )),
     }
 }
 
@@ -49,14 +56,17 @@ pub fn seconds(text: &str) -> Result<Duration> {
     let value = factor.and_then(|f| digits.trim().parse::<f64>().ok().map(|v| v * f));
     match value {
         Some(v) if v > 0.0 && v <= 30.0 * 86400.0 => Ok(Duration::from_secs_f64(v)),
-        _ => Err(wrong(format!("'{text}' is not a time"), "seconds above 0, such as 10 or 500ms")),
+        _ => Err(wrong(
+            format!("'{text}' is not a time"),
+            "give seconds above 0, such as 10 or 500ms",
+        )),
     }
 }
 
 /// A list of whole numbers such as `0,3,8-11`. Separators are commas and blanks. Ranges include both ends.
 /// Order and repetitions are kept. A list has at most 2^22 entries.
 pub fn number_list(text: &str) -> Result<Vec<u32>> {
-    let advice = "numbers and ranges, such as 0,3,8-11";
+    let advice = "give numbers and ranges, such as 0,3,8-11";
     let mut list = Vec::new();
     for part in text.split(|c: char| c == ',' || c.is_whitespace()).filter(|p| !p.is_empty()) {
         let bounds = match part.split_once('-') {
@@ -72,7 +82,7 @@ pub fn number_list(text: &str) -> Result<Vec<u32>> {
         if (last - first) as usize >= LONGEST_LIST - list.len() {
             return Err(wrong(
                 format!("the list has more than {LONGEST_LIST} numbers with '{part}'"),
-                "one number for each process or task",
+                "give one number for each process or task",
             ));
         }
         list.extend(first..=last);

@@ -65,7 +65,7 @@ fn set<T>(field: &mut T, value: T) -> Result<()> {
 fn key(settings: &mut Settings, value: &str) -> Result<()> {
     let wrong = |what: &str| {
         Error::new(ErrorKind::Usage, what)
-            .advise("a short name of printable characters, such as weather-64")
+            .advise("use a short name of printable characters, such as weather-64")
     };
     if value.is_empty() || value.chars().any(char::is_control) {
         return Err(wrong("a key must not be empty or hold control characters"));

@@ -48,7 +48,7 @@ pub struct Entry {
     pub tasks: u64,
     /// Seconds since 1970-01-01 UTC; 0 when the file cannot be read.
     pub recorded_at: u64,
-    /// Why the file cannot be read; `None` if it can.
+    /// Why the file cannot be read. `None` if the file can be read.
     pub problem: Option<Error>,
 }
 
@@ -81,7 +81,7 @@ impl Store {
                 ErrorKind::Usage,
                 "no directory for the store is known, because neither HOME nor XDG_DATA_HOME is set",
             )
-            .advise("--store DIR or RANKWEAVE_STORE=DIR")),
+            .advise("set --store DIR or RANKWEAVE_STORE=DIR")),
         }
     }
 
@@ -156,7 +156,7 @@ impl Store {
         Ok(self.path_of(&record.key))
     }
 
-    /// Writes a record with both histories; `false` if the record in place `stays`.
+    /// Writes a record with both histories. `false` if the function `stays` says that the record in place stays.
     pub(super) fn put(
         &self,
         record: &Record,
@@ -180,7 +180,7 @@ impl Store {
     fn create(&self) -> Result<()> {
         fs::create_dir_all(&self.directory).map_err(|e| {
             Error::io("cannot create the store", &self.directory, &e)
-                .advise("--store DIR with a directory you can write to")
+                .advise("use --store DIR with a directory you can write to")
         })
     }
 
@@ -202,8 +202,9 @@ impl Store {
             let _ = fs::remove_file(&temporary);
         }
         let written = written.map_err(|e| {
-            Error::io("cannot save the record", path, &e)
-                .advise("the space and permissions there, or --store with another directory")
+            Error::io("cannot save the record", path, &e).advise(
+                "check the space and the permissions there, or use --store with another directory",
+            )
         })?;
         // The rename itself is durable once the directory is synced; some file systems refuse that,
         // and the record is in place either way.
@@ -234,7 +235,7 @@ impl Store {
                     "not saved: the record in the store was written by a newer rankweave",
                 )
                 .at(path.display())
-                .advise("a newer rankweave, or another store with --store"));
+                .advise("use a newer rankweave, or another store with --store"));
             }
             _ if !path.exists() => return Ok(Vec::new()),
             _ => return Err(error),
@@ -249,7 +250,7 @@ impl Store {
                 "there are already 1000 damaged copies of this record",
             )
             .at(path.display())
-            .advise("removing the files NAME.corrupt.*"));
+            .advise("remove the files NAME.corrupt.*"));
         };
         match fs::rename(path, &aside) {
             // Another job may have moved it in the same moment.
@@ -321,14 +322,14 @@ impl Store {
             return newest.ok_or_else(|| {
                 Error::new(ErrorKind::NotFound, "the store is empty")
                     .at(self.directory.display())
-                    .advise("recording a program first: rankweave run -- mpirun -n 4 ./app")
+                    .advise("record a program first: rankweave run -- mpirun -n 4 ./app")
             });
         };
         if text.contains('/') {
             return match Path::new(text).exists() {
                 true => Ok(text.into()),
                 false => Err(Error::new(ErrorKind::NotFound, format!("there is no file '{text}'"))
-                    .advise("the path of a file, or a key of 'rankweave list'")),
+                    .advise("give the path of a file, or a key of 'rankweave list'")),
             };
         }
         match self.find_key(text) {
@@ -364,7 +365,7 @@ impl Store {
                 ),
             )
             .at(self.directory.display())
-            .advise(some_keys(keys.iter(), "recording a program first"))),
+            .advise(some_keys(keys.iter(), "record a program first"))),
             several => Err(Error::new(
                 ErrorKind::Usage,
                 format!("{} keys begin with '{text}'", several.len()),
@@ -394,7 +395,7 @@ impl Store {
     pub fn find_stored(&self, key: &str) -> Result<PathBuf> {
         if key.is_empty() {
             return Err(Error::new(ErrorKind::Usage, "no record to remove was named")
-                .advise("a key of 'rankweave list'"));
+                .advise("give a key of 'rankweave list'"));
         }
         self.find_key(key)
     }
@@ -403,7 +404,7 @@ impl Store {
 /// A file name in the same directory that no other save uses.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    // Processes of two nodes can have the same number, so that the name contains the time as well.
+    // Processes of two nodes can have the same number, so the name contains the time as well.
     let unique = format!(
         "{:x}-{:x}-{:x}",
         std::process::id(),
@@ -445,7 +446,7 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
     if keys.len() > SHOWN {
         keys[SHOWN] = "…";
     }
-    if keys.is_empty() { none.to_string() } else { format!("one of {}", keys.join(", ")) }
+    if keys.is_empty() { none.to_string() } else { format!("use one of {}", keys.join(", ")) }
 }
 
 /// Writes a new file. With `wait` it waits until the file is on the disk. Otherwise it only makes the kernel

@@ -1,5 +1,4 @@
-//! Which record of a key a launch uses: the one that the user chose, else one of a run with the same arguments
-//! and MPI library, else the record in use or the richest one.
+//! Which record of a key a launch uses. [`Store::fitting`] has the order of preference.
 //!
 //! Limit: records of another number of tasks are never used.
 
@@ -30,10 +29,17 @@ pub struct Fitting {
 }
 
 impl Store {
-    /// The record for a launch of `tasks` tasks with this `kind` of run: the one that the user chose, else the
-    /// newest of this kind unless it is much poorer than the richest of this kind, else the record in use, else
-    /// the richest of all. `None` if no record has the rows of all tasks, or if no record is in use. If the
-    /// record in use cannot be read, the result is one of the runs.
+    /// The record for a launch of `tasks` tasks with this `kind` of run. It is the first of these that exists:
+    ///
+    /// 1. the record that the user chose; a record in use that was imported counts as chosen, if the version that
+    ///    imported it did not store the choice and no run is newer,
+    /// 2. the newest record of this kind, unless it is much poorer than the richest of this kind,
+    /// 3. the richest record of this kind,
+    /// 4. the record in use, unless it is much poorer than the richest of all records,
+    /// 5. the richest of all records.
+    ///
+    /// Only records with `tasks` tasks and the rows of all of them count. `None` if there is no such record, or if
+    /// the key has no record in use. If the record in use cannot be read, the result is one of the runs.
     ///
     /// Errors: those of [`Store::load`], if no run fits either.
     pub fn fitting(&self, key: &str, tasks: usize, kind: u32) -> Result<Option<Fitting>> {
@@ -45,7 +51,7 @@ impl Store {
         }
     }
 
-    /// [`Self::fitting`], with the record in use; `None` in its place if it cannot be read.
+    /// [`Self::fitting`], with the record in use. `in_use` is `None` if this record cannot be read.
     pub fn fitting_beside(
         &self,
         key: &str,

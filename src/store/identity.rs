@@ -3,7 +3,7 @@
 //! The same program has to get the same key in every launch. A recompiled program gets a new key, because
 //! its communication may have changed. The build id of the linker tells the two apart; without one, the
 //! name and the size of the file are used. If the executable is an interpreter, the program is the
-//! script. Only its name counts, so that its matrix can still be used after a change of the script.
+//! script. Only its name counts, so its matrix can still be used after a change of the script.
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::Fnv1a;
@@ -53,7 +53,7 @@ pub fn program_id(identity: &Identity) -> String {
     format!("{}-{:08x}", identity.name, identity.hash)
 }
 
-/// The identity in a key that no user chose; `None` if it does not look like one.
+/// The identity of the program in a key. `None` if the key does not have the form of a key that rankweave made.
 pub fn program_of_key(key: &str) -> Option<&str> {
     let (program, tasks) = key.rsplit_once("-n")?;
     let (_, hash) = program.rsplit_once('-')?;
@@ -152,7 +152,7 @@ fn family(name: &str) -> Option<&'static str> {
     INTERPRETERS.iter().map(|i| i.0).find(|&known| known == stem || known == name)
 }
 
-/// The script that an interpreter runs; `None` if this is no interpreter or it runs none.
+/// The script that an interpreter runs. `None` if the program is no interpreter, or if it runs no script.
 fn script_of(name: &str, args: &[String]) -> Option<String> {
     let family = family(name)?;
     let &(_, valued, program, code) = INTERPRETERS.iter().find(|i| i.0 == family)?;
@@ -163,7 +163,7 @@ fn script_of(name: &str, args: &[String]) -> Option<String> {
             return rest.next().map(base_name);
         }
         if is_in(code, arg) {
-            // Code has no name; its text tells one program from another.
+            // Code has no name. Its text identifies the program.
             return rest.next().map(|text| format!("{family}-{:08x}", hash(&[text.as_bytes()])));
         }
         if family == "python" && arg.starts_with("-m") && arg.len() > 2 {

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! A kept order answers one question: a matrix on certain places with certain options. The signatures of
-//! the question are in the name of the file and in the file, so that a launch with another matrix,
+//! the question are in the name of the file and in the file, so a launch with another matrix,
 //! other places or other options does not find it. The files are in the folder `orders` of the store,
 //! which listings of records do not read. They can be removed at any time. A file that is damaged, of a
 //! newer version or not readable counts as absent.

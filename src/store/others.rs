@@ -10,7 +10,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_link_of_another;
 use std::path::Path;
 
-/// [`read_file`] of a file in a store. A link of another user counts as damage, so that it makes way for the
+/// [`read_file`] of a file in a store. A link of another user counts as damage, so it makes way for the
 /// next record.
 pub(super) fn read_stored(path: &Path) -> Result<Record> {
     check_file(path).and_then(|()| read_file(path))
@@ -34,7 +34,7 @@ fn check(path: &Path, kind: ErrorKind) -> Result<()> {
     match is_link_of_another(path) {
         true => Err(Error::new(kind, "this is a link that another user made, and is not used")
             .at(path.display())
-            .advise("removing the link")),
+            .advise("remove the link")),
         false => Ok(()),
     }
 }

@@ -105,9 +105,9 @@ pub(super) fn seal(magic: [u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Version and body of a sealed file; `what` it is enters the messages.
+/// Version and body of a sealed file. `what` is the word for this kind of file in messages.
 ///
-/// Errors (without a place): something else, a newer version than `newest`, cut short, damaged.
+/// Errors, without a place: the file is of another kind, has a newer version than `newest`, is cut short, or is damaged.
 pub(super) fn open_sealed<'a>(
     bytes: &'a [u8],
     magic: [u8; 8],
@@ -180,7 +180,7 @@ pub fn read_file(path: &Path) -> Result<Record> {
     read_open(path).map(|(record, _)| record)
 }
 
-/// [`read_file`], which also returns the open file. As long as the file is open, no other file has its number.
+/// [`read_file`]. It also returns the open file. As long as the file is open, no other file has its number.
 pub(super) fn read_open(path: &Path) -> Result<(Record, File)> {
     let (bytes, _, file) = read_bytes(path, u64::MAX)?;
     let record = decode(&bytes).map_err(|e| e.at(path.display()))?;
@@ -245,7 +245,9 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     let failed = |e: std::io::Error| {
         let error = Error::io("cannot read the record", path, &e);
         match e.kind() {
-            std::io::ErrorKind::PermissionDenied => error.advise("the permissions of the file"),
+            std::io::ErrorKind::PermissionDenied => {
+                error.advise("check the permissions of the file")
+            }
             // Not a regular file: the sentence says it all.
             std::io::ErrorKind::InvalidInput => {
                 Error::new(ErrorKind::Io, e.to_string()).at(path.display())
@@ -253,7 +255,7 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
             std::io::ErrorKind::IsADirectory => {
                 Error::new(ErrorKind::Io, "this is a directory, not a record")
                     .at(path.display())
-                    .advise("the name of a file in it, or --store with the directory")
+                    .advise("give the name of a file in it, or --store with the directory")
             }
             _ => error,
         }
@@ -298,7 +300,7 @@ fn parse_header(
 ) -> Result<(u64, u32)> {
     if !bytes.starts_with(&magic[..bytes.len().min(magic.len())]) {
         return Err(Error::new(ErrorKind::Format, format!("this is not a rankweave {what}"))
-            .advise("'rankweave import' for the files of other tools"));
+            .advise("use 'rankweave import' for the files of other tools"));
     }
     let (Some(version), Some(length), Some(checksum)) =
         (number(bytes, 8, 4), number(bytes, 12, 8), number(bytes, 20, 4))
@@ -310,7 +312,7 @@ fn parse_header(
             ErrorKind::NewerVersion,
             format!("the {what} has format version {version}; this rankweave reads up to {newest}"),
         )
-        .advise("a newer rankweave, or another store with --store"));
+        .advise("use a newer rankweave, or another store with --store"));
     }
     if version == 0 {
         return Err(damaged(&format!("the {what} has format version 0, which does not exist")));
@@ -338,7 +340,7 @@ fn number(bytes: &[u8], start: usize, length: usize) -> Option<u64> {
 
 fn damaged(what: &str) -> Error {
     Error::new(ErrorKind::Format, what)
-        .advise("recording again (--mode record); the damaged file is then kept as NAME.corrupt")
+        .advise("record again (--mode record); the damaged file is then kept as NAME.corrupt")
 }
 
 #[cfg(test)]

@@ -119,13 +119,13 @@ impl RefusedRecords {
         let at = directory.display();
         if !meta.is_dir() {
             let what = "this is not a directory, so no records can wait here";
-            return Err(Error::new(ErrorKind::Io, what).at(at).advise("removing it"));
+            return Err(Error::new(ErrorKind::Io, what).at(at).advise("remove it"));
         }
         if meta.mode() & 0o022 != 0 {
             let what = "other users can write to this directory, so the records in it are not used";
             return Err(Error::new(ErrorKind::Io, what)
                 .at(&at)
-                .advise(format!("chmod go-w {at}, or removing it")));
+                .advise(format!("run 'chmod go-w {at}', or remove it")));
         }
         Ok(true)
     }
@@ -138,9 +138,9 @@ impl RefusedRecords {
         if meta.mode() & 0o022 != 0 && meta.mode() & 0o1000 == 0 {
             let what = "other users can write to this directory and replace the files in it (it has \
                         no sticky bit), so no records can wait here";
-            return Err(Error::new(ErrorKind::Io, what)
-                .at(&at)
-                .advise(format!("chmod go-w {at}, or another directory with RANKWEAVE_SPILL")));
+            return Err(Error::new(ErrorKind::Io, what).at(&at).advise(format!(
+                "run 'chmod go-w {at}', or set RANKWEAVE_SPILL to another directory"
+            )));
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Held {
                 format!("it is not known which store refused this record: {why}"),
             )
             .at(path.display())
-            .advise("--store with the directory of the store for this record")
+            .advise("use --store with the directory of the store for this record")
         };
         let bytes = file::read(&path, LONGEST_NAME).map_err(|e| unknown(&e.to_string()))?;
         let named = PathBuf::from(OsString::from_vec(bytes));
@@ -237,11 +237,11 @@ impl Held {
     ///
     /// Errors: it cannot be read, is damaged, or of a newer version.
     pub fn read(&self) -> Result<(Record, File)> {
-        const DISCARD: &str = "rankweave recover --discard, which removes such records";
+        const DISCARD: &str = "run 'rankweave recover --discard', which removes such records";
         read_open(&self.entry.path).map_err(|e| match e.kind() {
             ErrorKind::Format => e.advise(DISCARD),
-            ErrorKind::NewerVersion => e.advise(format!("a newer rankweave, or: {DISCARD}")),
-            _ if !self.entry.path.is_file() => e.advise("removing it"),
+            ErrorKind::NewerVersion => e.advise(format!("use a newer rankweave, or {DISCARD}")),
+            _ if !self.entry.path.is_file() => e.advise("remove it"),
             _ => e,
         })
     }
@@ -313,7 +313,7 @@ fn name(folder: &Path, store: &Path) -> Result<()> {
     Store::open(folder).write(&path, bytes, false, &|| false).map(|_| ())
 }
 
-/// Free bytes of the file system of a directory; 0 if it does not tell.
+/// Free bytes of the file system of a directory. 0 if the file system does not report them.
 fn free(directory: &Path) -> u64 {
     let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else { return 0 };
     // SAFETY: a C string and a struct that is filled before it is read.

@@ -123,7 +123,7 @@ fn a_place_that_others_can_write_to_is_not_used() {
         let (held, errors) = place.list();
         assert!(held.is_empty(), "what others may have put there");
         let said = errors[0].to_string();
-        assert!(errors.len() == 1 && said.contains("try: chmod go-w /"), "{said}");
+        assert!(errors.len() == 1 && said.contains("try: run 'chmod go-w /"), "{said}");
     }
     mode(&place.directory, 0o700);
     assert_eq!(seen(&place), [("a".into(), 1)]);

@@ -4,7 +4,7 @@
 //! use, `KEY.rkw`. The folder `KEY.runs` has several records for each kind: the newest one, the two richest
 //! whole ones, the richest interrupted one, and, of those before the newest, the newest and the richest whole
 //! one. If a run fails, one of the earlier ones takes its place, also if the clock went backwards. The name of
-//! each file contains the standing of the record, so that no file has to be read to find the right one:
+//! each file contains the standing of the record, so no file has to be read to find the right one:
 //!
 //! ```text
 //! KIND-TIME-BYTES-PAIRS-STATE-CHECKSUM.rkw   all numbers in hexadecimal
@@ -156,8 +156,10 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 impl Store {
-    /// Keeps the record of a launch: in use, unless the one in place is better, and among the runs of the
-    /// key, unless it is the first. Gives its file; `None` if the record in place `stays`.
+    /// Stores the record of a launch. It becomes the record in use, unless the present one is better
+    /// ([`Standing::replaces`]). It is also stored among the runs of the key, unless it is the first record of the
+    /// key. Returns the path of its file. Returns `None` if it should become the record in use, but the function
+    /// `stays` says that the present record stays.
     pub(super) fn keep(
         &self,
         record: &Record,
@@ -186,7 +188,7 @@ impl Store {
             );
             return Err(Error::new(ErrorKind::Usage, what)
                 .at(path.display())
-                .advise("another key, or 'rankweave rm' to remove the record in the store"));
+                .advise("use another key, or remove the record in the store with 'rankweave rm'"));
         }
         let (new, old) = (Standing::of(record), Standing::of(&before));
         let bytes = encode_with(record, &joined(&before.history, &record.history))?;
@@ -205,12 +207,13 @@ impl Store {
         Ok(Some(if replaces { path } else { own }))
     }
 
-    /// Puts the first record of a key into its place; `false` if another launch was faster.
+    /// Puts the first record of a key into its place. `false` if another launch was faster.
     fn put_first(&self, path: &Path, record: &Record, wait: bool) -> Result<bool> {
         let temporary = temporary(path);
         let failed = |e: std::io::Error| {
-            Error::io("cannot save the record", path, &e)
-                .advise("the space and permissions there, or --store with another directory")
+            Error::io("cannot save the record", path, &e).advise(
+                "check the space and the permissions there, or use --store with another directory",
+            )
         };
         let bytes = encode_with(record, &joined(&[], &record.history))?;
         let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
@@ -227,8 +230,8 @@ impl Store {
         placed.map_err(failed)
     }
 
-    /// Puts the record in the file of a run in use as well, without writing it twice where the file
-    /// system has links; `false` if the record in place `stays`.
+    /// Makes the record in the file of a run the record in use as well. Where the file system has links, the record
+    /// is not written a second time. `false` if the function `stays` says that the present record stays.
     fn put_in_use(
         &self,
         run: &Path,

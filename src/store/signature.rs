@@ -63,7 +63,7 @@ impl Signature {
     }
 
     /// Adds the bytes that every task sent to every other; a mapping depends on nothing else in a
-    /// matrix. Rows go into four states in turn, so that one multiplication need not wait for the
+    /// matrix. Rows go into four states in turn, so one multiplication need not wait for the
     /// one before.
     #[must_use]
     pub fn matrix(self, matrix: &CommMatrix) -> Self {

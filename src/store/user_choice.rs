@@ -19,8 +19,8 @@ impl Store {
         self.runs_folder(key).join(CHOSEN)
     }
 
-    /// The content of the file of the choice. It is empty if the user cancelled the choice, and `None` without
-    /// a file.
+    /// The content of the file of the choice. It is empty if the user cancelled the choice. `None` if there is no
+    /// file, or if the file cannot be read.
     fn choice(&self, key: &str) -> Option<String> {
         check_folder(&self.runs_folder(key)).ok()?;
         let bytes = crate::base::file::read(&self.choice_path(key), LONGEST).ok()?;
@@ -38,7 +38,7 @@ impl Store {
         self.choice(key).is_some()
     }
 
-    /// Chooses the run that launches use; `None` leaves the choice to each launch.
+    /// Chooses the run that launches use. With the name `None`, each launch chooses for itself.
     ///
     /// Errors: there is no such run; I/O errors.
     pub fn choose_run(&self, key: &str, name: Option<&str>) -> Result<()> {
@@ -47,7 +47,7 @@ impl Store {
         let Some(run) = self.run_named(key, name) else {
             return Err(Error::new(ErrorKind::NotFound, format!("{key} has no run '{name}'"))
                 .at(self.directory().display())
-                .advise("a run of 'rankweave list --all'"));
+                .advise("give a run of 'rankweave list --all'"));
         };
         self.choose_file(key, &run.path)
     }

@@ -72,7 +72,7 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(|e| {
                 Error::io("cannot read the verdict of the check", &path, &e)
-                    .advise("removing it and 'rankweave check' again")
+                    .advise("remove it and run 'rankweave check' again")
             })?,
         };
         let read = || -> Result<Vec<Verdict>> {
@@ -84,7 +84,7 @@ impl Store {
             ErrorKind::NewerVersion => e.at(path.display()),
             _ => Error::new(ErrorKind::Format, "the verdict of 'rankweave check' is damaged")
                 .at(path.display())
-                .advise("'rankweave check' again"),
+                .advise("run 'rankweave check' again"),
         })
     }
 

@@ -1,14 +1,14 @@
 //! The integration tests of the command and of the repository, as one program: it is linked once.
 //!
 //! * `cli`: the command as a user runs it (commands, mapping, check, doctor, help and documents).
-//! * `collective_models`: the models of the collectives against traffic that was measured.
+//! * `collective_models`: the models of the collectives, compared with traffic that was measured.
 //! * `decisions`: the index of docs/decisions is complete.
 //! * `fuzz_seeds`: every input in fuzz/seeds with its fuzz target.
-//! * `hostile`: every reader against broken, lying and odd files.
+//! * `hostile`: every reader with damaged and misleading files.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
-//! `cargo test --test integration` runs all of them, and a name behind it selects: `cli::doctor`. The
-//! tests on real MPI libraries are in `tests/mpi`.
+//! `cargo test --test integration` runs all of them. A name after it selects the tests whose path contains this
+//! name, for example `cli::doctor`. The tests on real MPI libraries are in `tests/mpi`.
 
 // A test that cannot go on ends with a message.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]

@@ -70,7 +70,7 @@ impl InstanceArgs {
         if let Some(slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
             return Err(Error::new(ErrorKind::Infeasible, format!("slot {slot} does not exist"))
                 .at(topology.name())
-                .advise(format!("slots 0 to {}", topology.slots().saturating_sub(1))));
+                .advise(format!("use slots 0 to {}", topology.slots().saturating_sub(1))));
         }
         Ok(Instance { matrix: record.matrix.sum_of(self.kind.kinds()), topology, slots })
     }
@@ -122,5 +122,5 @@ pub(in crate::cli) fn no_links(objective: Objective, topology: &dyn Topology) ->
         format!("{} needs links, and this topology has none", objective.name()),
     )
     .at(topology.name())
-    .advise("hop-bytes, or a topology with links such as torus:, fattree:, graph:")
+    .advise("use hop-bytes, or a topology with links such as torus:, fattree:, graph:")
 }

@@ -18,7 +18,7 @@ pub(in crate::cli) fn read(path: &Path, what: &str, expected: &str) -> Result<Ve
         // A record that is not found means exit code 1. A missing file is an error with exit code 2.
         ErrorKind::NotFound => Error::new(ErrorKind::Io, "there is no such file")
             .at(path.display())
-            .advise("the path of a file"),
+            .advise("give the path of a file"),
         _ => e,
     })?;
     numbers(&path.display().to_string(), &bytes, what, expected)

@@ -169,7 +169,7 @@ impl ExportArgs {
             let what = format!("this is not a rank order of {tasks} processes");
             Error::new(ErrorKind::Infeasible, what)
                 .at(path.display())
-                .advise("one line for each task, with every process from 0 exactly once")
+                .advise("write one line for each task, with every process from 0 exactly once")
         })
     }
 }

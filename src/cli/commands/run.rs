@@ -65,6 +65,6 @@ impl Args {
         let error = command.exec();
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
             .at(&plan.command[0])
-            .advise("the name of a launcher that is in PATH, after --"))
+            .advise("give the name of a launcher that is in PATH, after --"))
     }
 }

@@ -8,7 +8,7 @@ use crate::report::terminal::{self, When};
 use crate::store::Launch;
 use std::io::IsTerminal;
 
-/// The width of a terminal that does not tell its width, or tells a smaller one.
+/// The width that is used if a terminal does not report its width, or reports a smaller one.
 const NARROWEST: usize = 20;
 
 const EXAMPLES: &str = "\

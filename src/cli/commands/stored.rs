@@ -47,8 +47,8 @@ impl ListArgs {
     }
 }
 
-/// The finding of the verdict that counts for the program of a record: a difference, else mixed ranks, else the
-/// newest verdict. `None` if there is no verdict, or if the key does not tell the program.
+/// The finding of the verdict that counts for the program of a record. A difference counts before mixed ranks, and
+/// mixed ranks before the newest verdict. `None` if there is no verdict, or if the key does not identify the program.
 fn verdict(store: &Store, entry: &Entry) -> Option<&'static str> {
     let verdicts = store.verdicts(program_of_key(&entry.key)?).ok()?;
     // A difference with any number of tasks counts for all numbers of tasks, as it does for 'rankweave run'.
@@ -228,7 +228,7 @@ impl UseArgs {
         let unknown = || {
             Error::new(ErrorKind::NotFound, format!("there is no record '{}'", self.selector))
                 .at(store.directory().display())
-                .advise("a name of 'rankweave list --all'")
+                .advise("take a name from 'rankweave list --all'")
         };
         let is_key = |key: &str| store.path_of(key).exists() || !store.runs(key).is_empty();
         if is_key(&self.selector) {

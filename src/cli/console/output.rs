@@ -30,7 +30,7 @@ impl Write for Stdout {
 
 /// Writes to a file, or to standard output for `None` and `-`.
 ///
-/// A file is written under another name first and renamed at the end, so that after an error the previous file
+/// A file is written under another name first and renamed at the end, so after an error the previous file
 /// is still there.
 pub(in crate::cli) fn write_to(
     path: Option<&Path>,

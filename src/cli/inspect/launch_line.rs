@@ -15,7 +15,8 @@ pub struct Part {
     pub words: Vec<String>,
     /// Number of ranks, if the command line says it.
     pub ranks: Option<usize>,
-    /// Variables that the launcher sets for it; `None` = passed on from the launcher's environment.
+    /// Variables that the launcher sets for the program. The value is `None` if it is that of the launcher's own
+    /// environment.
     pub variables: Vec<(String, Option<String>)>,
     /// Directory it starts in.
     pub directory: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// The file as an MPI library; `None` if it is none.
+    /// The MPI library in this file. `None` if the file is no MPI library.
     pub fn of_image(image: &Image) -> Option<Mpi> {
         if !image.offers("PMPI_Init") && !image.offers("MPI_Init") || image.linked_in_program() {
             return None;

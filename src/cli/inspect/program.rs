@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Through {
     /// Its name.
     pub name: String,
-    /// The command that removes LD_PRELOAD for the program it starts; `None` if it passes variables on.
+    /// The command that removes LD_PRELOAD for the program which it starts. `None` if the command passes LD_PRELOAD on.
     pub clears: Option<String>,
     /// The value that it sets for LD_PRELOAD.
     pub preload: Option<String>,
@@ -136,7 +136,7 @@ impl Started {
         Program::Missing(self.words.first().cloned().unwrap_or_default())
     }
 
-    /// Steps over a program of [`HANDING_ON`]; `false` if no word behind it is a program.
+    /// Steps over a program of [`HANDING_ON`]. `false` if no word after this program is a program.
     fn hand_on(&mut self, name: &str) -> bool {
         let mut through = Through { name: name.into(), clears: None, preload: None };
         let mut at = 1 + usize::from(listed(WITH_COMMAND, name));

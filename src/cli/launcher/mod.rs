@@ -57,7 +57,9 @@ impl Launcher {
         let Some(path) = in_path(first) else {
             return Err(Error::new(ErrorKind::Usage, format!("there is no program '{first}'"))
                 .at("PATH")
-                .advise("loading the module of the MPI first, or the full path of the launcher"));
+                .advise(
+                    "load the module of the MPI first, or give the full path of the launcher",
+                ));
         };
         let name = base_name(&path);
         let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };
@@ -81,7 +83,7 @@ impl Launcher {
     pub fn of_program(path: &Path) -> Launcher {
         let mut link = path.to_path_buf();
         let mut ambiguous = false;
-        // Each name in the chain of links may tell the launcher: /usr/bin/mpirun → mpirun.openmpi → orterun.
+        // Each name in the chain of links may identify the launcher: /usr/bin/mpirun → mpirun.openmpi → orterun.
         for _ in 0..16 {
             match by_name(&base_name(&link)) {
                 NameHint::Known(launcher) => return launcher,

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The largest number of bytes of an answer that are read.
 const LONGEST: u64 = 64 << 10;
 
-/// The standard output of `program` when it is started with `arguments`, with any exit code; `None` if it
+/// The standard output of `program` when it is started with `arguments`, with any exit code. `None` if the program
 /// cannot be started or does not end in time.
 pub(in crate::cli) fn answer(program: &Path, arguments: &[&str]) -> Option<String> {
     let mut child = Command::new(program)

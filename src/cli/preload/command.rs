@@ -227,7 +227,7 @@ fn srun(plan: &mut LaunchCommand, passed: Passed<'_>, exported: Option<String>) 
     if preload.contains(',') {
         return Err(Error::new(ErrorKind::Usage, "srun cannot pass a path with a comma on")
             .at(preload)
-            .advise("a path without commas for the preloaded libraries"));
+            .advise("use a path without commas for the preloaded libraries"));
     }
     entries.push(format!("{PRELOAD}={preload}"));
     if !entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL")) {

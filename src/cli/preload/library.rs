@@ -20,7 +20,7 @@ pub(in crate::cli) fn find() -> Result<PathBuf> {
 fn find_in(named: Option<PathBuf>, directory: Option<&Path>) -> Result<PathBuf> {
     let missing = |what: String| {
         Error::new(ErrorKind::Io, what)
-            .advise(format!("{VARIABLE}=/path/to/{NAME}, or installing it next to this program"))
+            .advise(format!("set {VARIABLE}=/path/to/{NAME}, or install it next to this program"))
     };
     if let Some(path) = named.filter(|p| !p.as_os_str().is_empty()) {
         return match path.is_file() {
@@ -48,7 +48,7 @@ fn preloadable(path: PathBuf) -> Result<PathBuf> {
     if text.contains([' ', ':', '\t', '\n']) {
         return Err(Error::new(ErrorKind::Usage, "a library cannot be preloaded from such a path")
             .at(text)
-            .advise("a path without blanks and colons"));
+            .advise("use a path without blanks and colons"));
     }
     Ok(path)
 }

@@ -6,7 +6,7 @@ use crate::cli::inspect::{LaunchLine, Part, start};
 use crate::cli::launcher::LocatedLauncher;
 
 /// ASAN_OPTIONS for a launch: the options of the user and this option. `None` if no program needs the option,
-/// or if the command line sets the variable (then the launcher's value counts, and `doctor` tells what to add).
+/// or if the command line sets the variable. The launcher's value then counts, and `doctor` shows what to add.
 pub(super) fn variable(found: &LocatedLauncher, command: &[String]) -> Option<(String, String)> {
     let launch = LaunchLine::of(found, command);
     let is_set = |part: &Part| part.variables.iter().any(|v| v.0 == OPTIONS);

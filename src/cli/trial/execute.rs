@@ -53,7 +53,7 @@ pub(in crate::cli) struct TrialRun {
 }
 
 impl TrialRun {
-    /// How it failed, with the last line of its standard error; `None` if it ended with exit code 0.
+    /// How the run failed, with the last line of its standard error. `None` if the run ended with exit code 0.
     pub(in crate::cli) fn failure(&self) -> Option<String> {
         let err = String::from_utf8_lossy(&self.err);
         let last = err.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
@@ -72,7 +72,7 @@ impl Streams {
     pub(in crate::cli) fn new() -> Result<Streams> {
         let directory = tempfile::Builder::new().prefix("rankweave-").tempdir().map_err(|e| {
             Error::io("cannot create a directory for output", &std::env::temp_dir(), &e)
-                .advise("TMPDIR=/another/directory")
+                .advise("set TMPDIR=/another/directory")
         })?;
         Ok(Streams { directory })
     }
@@ -138,7 +138,7 @@ pub(in crate::cli) fn execute(
     let mut child = command.spawn().map_err(|e| {
         Error::new(ErrorKind::Io, format!("cannot start the launcher: {e}"))
             .at(program)
-            .advise("the name of a launcher that is in PATH, after --")
+            .advise("give the name of a launcher that is in PATH, after --")
     })?;
     let group = child.id() as libc::pid_t;
     let (sender, ended) = mpsc::channel();
@@ -206,7 +206,9 @@ fn content(path: &Path) -> Result<Vec<u8>> {
     let length = file.metadata().map_err(failed)?.len();
     if length > LARGEST {
         return Err(Error::new(ErrorKind::Infeasible, "the program prints more than 256 MiB")
-            .advise("a shorter input, or its output in a file that is named with --file"));
+            .advise(
+                "use a shorter input, or write the output to a file that is named with --file",
+            ));
     }
     let mut bytes = Vec::new();
     file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Launches that the commands `check` and `compare` start themselves, several in a row.
 //!
 //! A [`Series`] is a launch that can be started plain, or with the library and settings of its own.
-//! [`execute()`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so that
+//! [`execute()`] runs one and waits for it. The records of these launches go to a [`Scratch`] store, so
 //! the user's records stay as they are. It is a folder inside the user's store, because the node of rank 0
 //! has to see it.
 
@@ -96,7 +96,7 @@ impl Scratch {
             .map(|directory| Scratch { directory })
             .map_err(|e| {
                 Error::io("cannot create a store for these runs", parent, &e)
-                    .advise("--store DIR with a directory you can write to")
+                    .advise("use --store DIR with a directory you can write to")
             })
     }
 

@@ -19,7 +19,7 @@ impl Loads {
                 ErrorKind::Usage,
                 format!("an imbalance of {} % is not possible", 100.0 * imbalance),
             )
-            .advise("a number from 0; 3 is usual"));
+            .advise("give a number from 0; 3 is usual"));
         }
         Ok(Loads { loads, imbalance })
     }

@@ -40,7 +40,7 @@ pub fn map_with_loads(
             loads.tasks(),
             graph.vertices()
         ))
-        .advise("one load for each task; line i (from 0) belongs to task i"));
+        .advise("give one load for each task; line i (from 0) belongs to task i"));
     }
     let slots = builder.allowed_slots();
     if graph.vertices() <= slots.len() {
@@ -94,14 +94,14 @@ impl Fixed {
             if task as usize >= builder.graph.vertices() || !slots.contains(&slot) {
                 let what = "one of them does not exist";
                 return Err(refused(format!("task {task} cannot be fixed to slot {slot}: {what}"))
-                    .advise("tasks and slots are numbered from 0"));
+                    .advise("check the numbers; tasks and slots are numbered from 0"));
             }
             match fixed.slot_of.insert(task, slot) {
                 None => fixed.on_slot.entry(slot).or_default().push(task),
                 Some(before) if before == slot => {}
                 Some(_) => {
                     return Err(refused(format!("task {task} is fixed to two slots"))
-                        .advise("one slot for each task"));
+                        .advise("give one slot for each task"));
                 }
             }
         }

@@ -33,7 +33,7 @@ const NONE: u32 = u32::MAX;
 impl Clusterer {
     /// Clusters `graph`; returns the cluster of every vertex and the number of clusters.
     ///
-    /// Vertices of different `label` are never joined (`labels` empty: all alike).
+    /// Vertices of different `label` are never joined (if `labels` is empty, all labels are equal).
     pub(crate) fn cluster(
         &mut self,
         graph: &Csr,

@@ -30,7 +30,7 @@ pub(crate) struct Contractor {
     /// The row that is being made: neighbours and weights. The first entry is the cluster itself.
     row: Vec<(u32, i64)>,
     /// The position at which a cluster was last written, counted over all rows. Positions before the present
-    /// row are not valid any more, so that nothing has to be cleared between rows.
+    /// row are not valid any more, so nothing has to be cleared between rows.
     seen: Vec<u32>,
 }
 
@@ -135,7 +135,7 @@ impl Contractor {
             for (t, w) in graph.arcs(v as usize) {
                 let d = cluster_of[t];
                 let put = &mut seen[d as usize];
-                // Whether two edges lead to the same cluster is nearly random, so that a branch on it would be
+                // Whether two edges lead to the same cluster is nearly random, so a branch on it would be
                 // slow.
                 let at = put.wrapping_sub(*begin).min(length);
                 *put = *begin + at;

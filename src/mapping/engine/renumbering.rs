@@ -5,8 +5,8 @@
 use super::{Csr, Rng, ask_for, emptied, roomy};
 use crate::matrix::Graph;
 
-/// Random visiting order that stays within blocks, so that a large graph is still walked mostly
-/// along memory.
+/// A random visiting order that stays within blocks. A walk in this order therefore passes through a large graph
+/// mostly in the order of memory.
 pub(crate) fn visiting_order(n: usize, rng: &mut Rng, out: &mut Vec<u32>) {
     const BLOCK: usize = 4096;
     emptied(out, n).extend(0..n as u32);
@@ -18,8 +18,9 @@ pub(crate) fn visiting_order(n: usize, rng: &mut Rng, out: &mut Vec<u32>) {
 }
 
 impl Csr {
-    /// The graph with its vertices in breadth-first order, component by component, those without
-    /// edges last; and that order: vertex `order[i]` is renumbered to i. Rows stay sorted.
+    /// Renumbers the vertices in breadth-first order, component by component. Vertices without edges come last.
+    /// Returns the new graph and the list `order`: vertex i of the new graph is vertex `order[i]` of the old one.
+    /// The rows of the new graph are sorted by the new numbers.
     pub(crate) fn breadth_first(graph: &Graph, weight: impl Fn(u64) -> i64) -> (Csr, Vec<u32>) {
         const NONE: u32 = u32::MAX;
         /// Rows that are asked for ahead of their turn.

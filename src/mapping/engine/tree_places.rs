@@ -1,7 +1,7 @@
 //! The allowed places of a tree, sorted so that every group is a range, with path codes.
 //!
 //! A place's code packs its path from the root into 64 bits, one field a level. Two places first
-//! differ at the level of the highest bit in which their codes differ, so that a distance is one
+//! differ at the level of the highest bit in which their codes differ, so a distance is one
 //! exclusive-or, one count of leading zeros and one table lookup, without a matrix.
 
 use super::Scale;

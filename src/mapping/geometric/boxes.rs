@@ -36,8 +36,8 @@ pub(crate) fn place_on_tree(
     Some(answer)
 }
 
-/// Tasks per group at every level, root's children first, single places last; `None` if groups of
-/// a level differ.
+/// The number of tasks of a group at each level. The children of the root come first, and single places last. `None`
+/// if two groups of a level have different sizes.
 fn group_sizes(places: &TreePlaces) -> Option<Vec<usize>> {
     let n = places.codes.len();
     let mut sizes = Vec::new();

@@ -4,7 +4,7 @@
 //! they span a square. Rings of four are an exception: they are squares themselves and count as two dimensions
 //! of two. Edges are joined across squares and along lines. The classes of joined edges are the dimensions. If
 //! the edges of one class are removed, the layers across this dimension remain, which must form a path or a
-//! ring. The final check compares all edges, so that no wrong answer is possible.
+//! ring. The final check compares all edges, so no wrong answer is possible.
 
 use super::skeleton::{Lists, skeleton};
 use crate::mapping::engine::Csr;
@@ -143,7 +143,8 @@ fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
     Some((dimension, number.len()))
 }
 
-/// The common neighbour of `x` and `y` other than `v`, if there is one; `None` if there are several.
+/// The common neighbour of `x` and `y` other than `v`: `Some(None)` if there is no such vertex, `None` if there are
+/// several.
 fn corner(lists: &Lists, v: u32, x: usize, y: usize) -> Option<Option<u32>> {
     let (mut a, mut b) = (lists.of(x), lists.of(y));
     let mut found = None;

@@ -6,7 +6,7 @@
 //! light pairs is spent on exchanges of two tasks after Kernighan and Lin (Bell System Technical Journal,
 //! 1970), with the gain of every exchange on the whole matrix.
 //!
-//! The traffic of every task to every group is kept in a table (tasks times groups entries), so that the gain
+//! The traffic of every task to every group is kept in a table (tasks times groups entries), so the gain
 //! of an exchange costs a few look-ups. If all weights are similar, a search that only takes exchanges that
 //! lower the cost ends soon. Matrices of up to a few thousand tasks are therefore annealed first: a task
 //! chooses among its exchanges with probabilities that depend on their gains (heat bath; Geman and Geman, IEEE

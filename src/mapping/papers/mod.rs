@@ -95,7 +95,8 @@ pub(super) const ALL: &[&dyn Mapper] = published! {
 
 /// The error for a problem to which an algorithm does not apply. `instead` names one that does.
 fn infeasible(what: impl Into<String>, instead: &str) -> Error {
-    Error::new(ErrorKind::Infeasible, what).advise(format!("--algorithm {instead} or the default"))
+    Error::new(ErrorKind::Infeasible, what)
+        .advise(format!("use --algorithm {instead} or the default"))
 }
 
 #[cfg(test)]

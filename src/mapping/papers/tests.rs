@@ -25,7 +25,8 @@ pub(super) fn stencil(sides: &[usize]) -> Graph {
     Graph::from_edges(n, &edges)
 }
 
-/// Runs an algorithm twice and checks the properties of all; `None` if it does not apply.
+/// Runs an algorithm twice and checks the properties that all algorithms have. `None` if the algorithm does not apply
+/// to the problem.
 fn checked(mapper: &dyn Mapper, problem: &Problem) -> Option<u128> {
     let first = match mapper.map(problem, &mut Budget::unlimited()) {
         Ok(outcome) => outcome,

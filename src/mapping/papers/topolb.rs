@@ -54,8 +54,9 @@ fn map(
 /// Estimates of one task: its cost with placed partners on every place.
 struct Row {
     placed: Vec<i64>,
-    /// Lowest estimate over the free places, where it is, and the sum of all.
+    /// The lowest estimate over the free places, and the place that has it.
     lowest: (f64, u32),
+    /// The sum of the estimates over the free places.
     sum: f64,
 }
 

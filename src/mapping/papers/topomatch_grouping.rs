@@ -253,7 +253,7 @@ mod tests {
         let mut edges = Vec::new();
         for v in 0..n {
             for u in v + 1..n {
-                // Members of a cluster are a stride apart, so that round-robin is wrong.
+                // Members of a cluster are a stride apart, so round-robin is wrong.
                 let same = v % (n / size) == u % (n / size);
                 if same || (v * 7 + u) % 5 == 0 {
                     edges.push((v, u, if same { 100 } else { 1 }));

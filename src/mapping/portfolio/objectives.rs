@@ -11,7 +11,8 @@ use crate::mapping::refinement::{
 };
 use crate::mapping::{Budget, Objective};
 
-/// Lowers the load of the most loaded link; `None` without links. Mappings are by task.
+/// Lowers the load of the most loaded link. Takes and returns the place of each task. `None` if the topology has no
+/// links.
 pub(super) fn lower_links(
     prepared: &Prepared<'_, '_>,
     place_of: Vec<u32>,

@@ -161,8 +161,8 @@ impl State<'_, '_> {
     }
 }
 
-/// Weight of the total traffic against the power of the maximum. Without this part, hop-bytes rise by half for
-/// the same maximum.
+/// Weight of the total traffic in the objective, relative to the term for the most loaded links
+/// (`State::penalty`). Without the total traffic, hop-bytes rise by half for the same maximum.
 const LINEAR: f64 = 0.03;
 
 /// First temperature, in mean uphill steps of the proposals.
@@ -182,7 +182,7 @@ pub(crate) struct LinkSearch<'a, 'b> {
 }
 
 impl<'a> State<'a, '_> {
-    /// The loads under `place_of`; `None` if nothing travels.
+    /// The loads under `place_of`. `None` if no bytes travel over links.
     fn new<'b>(links: &'b Links<'a>, place_of: &[u32]) -> Option<State<'a, 'b>> {
         let count = links.inverse.len();
         let mut state = State {
@@ -215,8 +215,8 @@ impl<'a> State<'a, '_> {
 }
 
 impl LinkSearch<'_, '_> {
-    /// Searches from `place_of` (by task) and tries places near the others; the answer is never worse
-    /// in the most loaded link.
+    /// Searches from `place_of` (by task), and tries places near the partners of a task or near the task itself.
+    /// The most loaded link of the result never has more load than that of `place_of`.
     pub(crate) fn lower<N: Near>(&self, near: &N, place_of: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
         let links = self.links;
         let Some(mut state) = State::new(links, &place_of) else { return place_of };
@@ -264,7 +264,7 @@ impl LinkSearch<'_, '_> {
             // The mean uphill step of the round sets the scale. The temperature falls to zero.
             let left = 1.0 - (round + 1) as f64 / rounds as f64;
             temperature = HOT * left * left * uphill / f64::from(seen.max(1));
-            // The unit follows the maximum, so that the power neither overflows nor becomes 0.
+            // The unit follows the maximum, so the power neither overflows nor becomes 0.
             state.unit = state.maxima.top().max(best.0 * 0.5);
         }
         best.1

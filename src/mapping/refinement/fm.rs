@@ -58,8 +58,8 @@ impl BisectionRefiner for Fm {
 }
 
 impl Fm {
-    /// The best of `growings` bisections from nothing, each refined; `None` for graphs that are too
-    /// large for that.
+    /// The best of `growings` bisections. Each of them is grown without an earlier bisection, and then refined.
+    /// `None` if the graph has more than [`fm_small::MOST`] vertices.
     pub(crate) fn first(
         &mut self,
         graph: &Csr,
@@ -70,7 +70,7 @@ impl Fm {
         (graph.len() <= fm_small::MOST).then(|| self.small.first(graph, limits, growings, rng))
     }
 
-    /// The state of every vertex after the last run, for [`Fm::was_near_cut`]. Leaves none behind.
+    /// Takes out the state of every vertex after the last run, for [`Fm::was_near_cut`].
     pub(crate) fn take_state(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.state)
     }

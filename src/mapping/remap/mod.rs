@@ -96,7 +96,7 @@ pub fn remap(
     });
     let best = judged.reduce(|best, other| if other.0 < best.0 { other } else { best });
     let ((_, _, moved), outcome) =
-        best.ok_or_else(|| refused("there is no candidate").advise("another algorithm"))?;
+        best.ok_or_else(|| refused("there is no candidate").advise("use another algorithm"))?;
     Ok(Remapped { outcome, moved, forced: old.forced })
 }
 
@@ -107,7 +107,7 @@ pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> 
         return Err(refused(format!(
             "the previous mapping has {before} tasks, but the matrix has {tasks}"
         ))
-        .advise("the mapping of the same program"));
+        .advise("give the mapping of the same program"));
     }
     let sums = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
     if !sums.contains(&objective) {
@@ -116,7 +116,7 @@ pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> 
                                     is none",
             objective.name()
         ))
-        .advise("--objective hop-bytes or total-hops"));
+        .advise("use --objective hop-bytes or total-hops"));
     }
     Ok(())
 }

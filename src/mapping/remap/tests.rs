@@ -49,7 +49,7 @@ fn the_price_decides_how_much_moves() {
     }
 }
 
-/// A fresh mapping of the same problem equals the old one except for symmetries, so that no task has to move.
+/// A fresh mapping of the same problem equals the old one except for symmetries, so no task has to move.
 #[test]
 fn nothing_moves_when_nothing_changed() {
     let graph = pattern("rgg:128,shuffle=1").unwrap();

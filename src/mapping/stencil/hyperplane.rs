@@ -58,7 +58,8 @@ impl Cut {
     fn best(points: &Points, set: &[u32], groups: &[NodeGroup]) -> Cut {
         let d = points.shape.dims.len();
         let layers: Vec<Vec<usize>> = (0..d).map(|k| layers(points, set, k)).collect();
-        // The cost of a plane: its points, as if the set were a box, and twice in a full ring.
+        // The cost of a plane is the number of its points if the set were a box. It counts twice if the dimension is
+        // a full ring, because such a ring is then cut in two places.
         let plane = |k: usize| {
             let extent = layers[k].len().max(1);
             let ring = points.shape.wrap[k] && extent == points.shape.dims[k];
@@ -110,7 +111,8 @@ impl Cut {
     }
 }
 
-/// Number of points in every layer of the set across a dimension, from the first one in use on.
+/// The number of points of the set in each layer across dimension `k`. The list begins with the first layer that has
+/// a point, and ends with the last one.
 fn layers(points: &Points, set: &[u32], k: usize) -> Vec<usize> {
     let mut count = vec![0usize; points.shape.dims[k]];
     set.iter().for_each(|&point| count[points.coordinate(point, k)] += 1);

@@ -3,7 +3,7 @@
 //! An MPI library could do the same in MPI_Cart_create; the papers below say how. All placements start from the
 //! grid ([`points`]) and the nodes with their sizes ([`node_groups()`]), and divide the points among the nodes
 //! ([`decomposition`]). The engine then decides which part goes to which node, and which task to which place
-//! inside a node ([`placement`]). The decompositions use the stencil only, so that they take very little time.
+//! inside a node ([`placement`]). The decompositions use the stencil only, so they take very little time.
 //! The portfolio takes the best of them as one more candidate.
 //!
 //! | name | source |
@@ -57,9 +57,9 @@ impl Mapper for Decomposition {
 
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let needs = |what: &str| {
-            refused(format!("{} needs {what}", self.name))
-                .at(problem.topology().name())
-                .advise("another of grid-rows, hyperplane, kd-tree, stencil-strips, or the default")
+            refused(format!("{} needs {what}", self.name)).at(problem.topology().name()).advise(
+                "use another of grid-rows, hyperplane, kd-tree, stencil-strips, or the default",
+            )
         };
         let prepared = Prepared::new(problem);
         let recognised = || detect(&prepared.graph);

@@ -15,8 +15,8 @@ use crate::mapping::geometric::divisors;
 /// Blocks that cut this much more than the ideal ones are good enough.
 const GOOD: f64 = 1.02;
 
-/// Whether blocks of the node size cut about as little as boxes of any sides could, so that no other
-/// placement need be tried.
+/// Whether blocks of the node size cut about as little as boxes of any sides could. No other placement is then
+/// tried.
 pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
     let size = groups.first().map_or(0, |group| group.places.len());
     let cut = |sides: &[f64]| -> f64 {

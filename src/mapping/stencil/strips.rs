@@ -67,8 +67,8 @@ fn walk(points: &Points, sides: &[f64], along: usize) -> Vec<u32> {
         .iter()
         .map(|&k| ((dims[k] as f64 / sides[k]).round() as usize).clamp(1, dims[k]))
         .collect();
-    // For every point: the strip (there and back over the dimensions across), the position along it
-    // (there and back from strip to strip), and the position in the slice (likewise).
+    // Points are sorted by strip, then by their position along the strip, then by their position in the slice.
+    // All three numbers run in a zigzag (`there_and_back`), so consecutive points are close to each other.
     let mut keys: Vec<(u64, u32)> = (0..points.len() as u32)
         .map(|point| {
             let mut strip = 0usize;
@@ -91,7 +91,8 @@ fn walk(points: &Points, sides: &[f64], along: usize) -> Vec<u32> {
     keys.into_iter().map(|(_, point)| point).collect()
 }
 
-/// Appends a digit to a number so that counting up changes one digit by one.
+/// Appends a digit to a number. The digit runs upwards if the number is even, and downwards if it is odd.
+/// Counting up therefore changes one digit by one at each step.
 fn there_and_back(number: usize, digit: usize, base: usize) -> usize {
     number * base + if number.is_multiple_of(2) { digit } else { base - 1 - digit }
 }

@@ -12,7 +12,7 @@ const STEPS: usize = 96;
 /// More dimensions are no process grid.
 const DIMENSIONS: usize = 4;
 
-/// The grid that follows from the numbers of the tasks; `None` if there is none.
+/// The grid that follows from the numbers of the tasks. `None` if the numbers follow no grid.
 pub(super) fn by_numbers(graph: &Csr, number: impl Fn(usize) -> u32) -> Option<TaskGrid> {
     let n = graph.len();
     // By step: weight, and number of arcs.

@@ -37,8 +37,8 @@ fn own_bytes(call: Call, rank: u32, block: &Blocks) -> u64 {
     if has_blocks(call.operation) { block(rank) } else { call.bytes }
 }
 
-/// For each pair of tasks, whether data of the first can have reached the second in some order of the messages:
-/// the transitive closure.
+/// For each ordered pair of tasks: true if a chain of messages leads from the first task to the second. The order
+/// of the messages in time is not considered.
 fn reach(cells: &[Vec<(u64, u64)>]) -> Vec<Vec<bool>> {
     let size = cells.len();
     (0..size)

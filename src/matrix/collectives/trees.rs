@@ -17,14 +17,14 @@ pub(super) enum Tree {
     Binary,
     /// Binomial tree in which v has the children v + 2^k for 2^k > v.
     Binomial,
-    /// The tree of this base, from 2 on, whose subtrees are ranges of ranks. With base b, v has the
-    /// children v + digit · b^k (0 < digit < b) for all places k below the lowest digit of v that is
-    /// not 0.
+    /// The k-nomial tree with this base, which is at least 2. The ranks of each subtree are consecutive. With
+    /// base b, v has the children v + digit · b^k (0 < digit < b) for all places k below the lowest digit of v
+    /// that is not 0.
     KNomial(u32),
 }
 
 impl Tree {
-    /// The binomial tree whose subtrees are ranges of ranks.
+    /// The binomial tree in which the ranks of each subtree are consecutive.
     pub const IN_ORDER_BINOMIAL: Tree = Tree::KNomial(2);
 
     /// The parent of relative rank `v`; `None` for the root.

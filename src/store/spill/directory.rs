@@ -78,7 +78,7 @@ pub fn scan(directory: &Path, user: u32) -> Result<Vec<SpillFile>> {
     Ok(found)
 }
 
-/// Opens a file of `user`, with what the file system says about it; `None` if it is another user's or
+/// Opens a file of `user`. Returns the open file and its metadata. `None` if the file belongs to another user or is
 /// not a regular file. Does not follow a link, nor wait for the other end of a pipe.
 pub(super) fn open_own(path: &Path, user: u32) -> std::io::Result<Option<(File, Metadata)>> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -114,7 +114,8 @@ fn state_of(file: &File) -> State {
         // This lock is released when the file is closed, after reading.
         Ok(()) => State::Ended,
         Err(std::fs::TryLockError::WouldBlock) => State::Running,
-        // A file system without locks cannot tell: the file counts as one whose process has ended.
+        // A file system without locks does not show whether the process has ended. The file then counts as one whose
+        // process has ended.
         Err(std::fs::TryLockError::Error(_)) => State::Ended,
     }
 }

@@ -49,7 +49,7 @@
 //!     44     20  0
 //! ```
 //!
-//! Counters change at any time and have no checksum. A counter is one aligned word, so that it has the old or
+//! Counters change at any time and have no checksum. A counter is one aligned word, so it has the old or
 //! the new value whenever the process ends. All other data is written before the number that makes it valid
 //! (the magic, the state, the number of the communicator). So no incomplete data counts as valid.
 
@@ -130,9 +130,10 @@ pub struct Head {
     pub length: u64,
     /// Elements.
     pub count: u64,
-    /// Kind of a row, number of a communicator.
+    /// The kind of traffic of a row, or the number of a communicator.
     pub number: u64,
-    /// Communicator: own rank, size of the own group, addressable ranks, flags.
+    /// Only for a communicator. `[0]` is the rank of this process. `[1]` is the size of the local group. `[2]` is
+    /// the number of ranks that can be addressed. `[3]` has the flags.
     pub shape: [u32; 4],
 }
 
@@ -153,7 +154,7 @@ impl Head {
         bytes
     }
 
-    /// The head in these bytes; `None` if they are none.
+    /// The head in these bytes; `None` if the bytes are too few, or if they do not have the checksum of a head.
     pub fn from_bytes(bytes: &[u8]) -> Option<Head> {
         let bytes = bytes.first_chunk::<HEAD>()?;
         if u32_at(bytes, 4) != head_check(bytes) {
@@ -208,7 +209,8 @@ impl Entry {
         bytes
     }
 
-    /// The entry in these bytes and its calls; `None` if they are none.
+    /// The entry in these bytes, and the number of its calls. `None` if the bytes are too few, or if they do not have
+    /// the checksum of an entry.
     pub fn from_bytes(bytes: &[u8]) -> Option<(Entry, u64)> {
         let bytes = bytes.first_chunk::<ENTRY>()?;
         if u32_at(bytes, 40) != entry_check(bytes) {
@@ -270,7 +272,8 @@ pub fn file_name(user: u32, job: u64, process: u32, pid: u32) -> String {
     format!("rankweave-{user}-{job:016x}-{process}-{pid}.spill")
 }
 
-/// What the name of a spill file says: user, job, process, pid.
+/// The arguments of [`file_name`] for the name of a spill file: user, job, process and process id. `None` if the name is
+/// not that of a spill file.
 pub fn parse_name(name: &str) -> Option<(u32, u64, u32, u32)> {
     let mut fields = name.strip_prefix("rankweave-")?.strip_suffix(".spill")?.split('-');
     let user = fields.next()?.parse().ok()?;

@@ -15,7 +15,7 @@ struct Communicator<'b> {
     /// Ranks that can be addressed.
     size: u32,
     inter: bool,
-    /// Task by rank, 4 bytes each; `None`: rank r is task r.
+    /// The task of each rank, 4 bytes each. `None` if rank r is task r.
     tasks: Option<&'b [u8]>,
 }
 
@@ -108,7 +108,7 @@ fn read_header(bytes: &[u8]) -> Result<(About, usize)> {
             "the spill file has version {version}; this rankweave reads up to {}",
             layout::VERSION
         );
-        return Err(Error::new(ErrorKind::NewerVersion, what).advise("a newer rankweave"));
+        return Err(Error::new(ErrorKind::NewerVersion, what).advise("use a newer rankweave"));
     }
     let length = u32_at(bytes, 16) as usize;
     let about = match bytes.get(layout::HEADER..layout::HEADER.saturating_add(length)) {
@@ -168,7 +168,7 @@ fn add_row(rows: &mut Rows, head: &Head, body: &[u8], tasks: u32) {
     }
 }
 
-/// A communicator; `None` if its numbers cannot be.
+/// A communicator. `None` if its numbers contradict each other or the job.
 fn communicator<'b>(
     head: &Head,
     body: &'b [u8],
@@ -194,7 +194,7 @@ fn communicator<'b>(
     })
 }
 
-/// Adds the messages of `calls` calls; `false` if the entry cannot be, or one of its messages goes
+/// Adds the messages of `calls` calls. `false` if the entry describes no possible call, or if one of its messages goes
 /// to a rank whose task is not in the file.
 fn expand(
     model: Model,

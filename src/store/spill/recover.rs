@@ -55,7 +55,7 @@ pub struct Choice {
 pub struct Recovery {
     /// The record; its `unfinished` says what is missing.
     pub record: Record,
-    /// Where it was saved; `None` if a better record is there already.
+    /// The file in which the record was saved. `None` if the store has a better record already.
     pub saved: Option<PathBuf>,
     /// The parts that wait in the store for those of other nodes.
     pub waiting: Option<PathBuf>,

@@ -2,9 +2,19 @@
 
 A first launch lists the sites that are reached: a function and the place where it is called. Then there is a launch
 for each site, in which the first call of the site fails, and one for each function, in which all its calls fail. The
-calls fail in all processes. Calls of the C library also fail in one process only. The output, the exit code and the
-time of the program must be those of a launch without the library. With `--full`, all sites are tried in all modes.
-Otherwise some of the sites are tried, and each mode tries other ones.
+calls fail in all processes. Calls of the C library also fail in one process only. The output and the exit code of the
+program must be those of a launch without the library. With `--full`, all sites and functions are tried in all modes.
+Otherwise some of them are tried, and each mode tries other ones.
+
+Limits:
+
+- Some calls never fail here: those that allocate memory (`LIBC` says why), and three MPI functions (`KEPT`).
+- Functions of the C library are replaced, not system calls. A system call that the library makes by itself does not
+  fail.
+- Without `--full`, each mode chooses 12 to 23 sites and functions (all if there are fewer), and each of them fails
+  either in all processes or in one of the first two. MPI functions fail in all processes only. Those whose turn is one
+  process are left out.
+- The lines of the output are sorted before they are compared. The time is compared with a limit of 60 s only.
 """
 
 import os

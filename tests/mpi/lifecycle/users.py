@@ -1,9 +1,9 @@
 """Two users on one machine: nothing is read, written or removed that is not the user's own.
 
-As root the test makes two accounts and a group, and removes them at the end: a victim, and another user who
-puts files and links where the victim's launches and commands will look. Then programs with the setuid bit
-and with capabilities, which the other user starts. What the victim owns must be the same afterwards, and its
-secret must not be anywhere else. Without root, nothing is tested, and the test says so.
+The test runs as root. It makes two user accounts, `victim` and `other`, and a group, and removes them at the end.
+The account `other` puts files and links where the launches and commands of the account `victim` will look. It
+also starts programs that have the setuid bit or capabilities. Afterwards the files of `victim` must be the same, and
+the secret of `victim` must not be in any other file. Without root, nothing is tested, and the test says so.
 """
 
 import glob
@@ -305,7 +305,7 @@ def unstored(scene):
         else:
             open(place, "w").close()
         os.lchown(place, scene.other.uid, scene.other.gid)
-        # The store cannot be made, so that the record is refused. As it is kept nowhere, the spill files stay.
+        # The store cannot be made, so the record is refused. As it is kept nowhere, the spill files stay.
         problems += ended_well(scene.launch(scene.victim, "/proc/nothing"))
         problems += ended_well(scene.ask(scene.victim, "recover", scene.memory, "--store", scene.store))
         problems += ended_well(scene.ask(scene.victim, "recover", "--discard", scene.memory, "--store",

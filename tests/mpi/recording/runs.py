@@ -178,7 +178,7 @@ def together(tool, results, stack, work, jobs):
 
 
 def killed_at_the_end(tool, results, stack, work, times):
-    """Jobs that are killed while they store their record: the record of before can be read, or a new one."""
+    """Jobs that are killed while they store their record. Afterwards the earlier record or the new one can be read."""
     sequence, problems, chance = Sequence(tool, stack, work, "killed"), [], random.Random(1)
     stacks.execute(sequence.command(Launch("a50")), stack.environment(), cwd=sequence.directory)
     mark = os.path.join(sequence.directory, "mark")

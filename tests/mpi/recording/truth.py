@@ -1,9 +1,9 @@
 """Calls every function that moves data on every kind of communicator from every language, and compares the
 matrix with the expected one.
 
-One launch of program truth makes all calls of one binding on one kind of communicator; every call
-has a size of its own, so the sums are right only if every call is counted right. If they are wrong, the list
-of rows is halved until only the wrong rows remain. `UNABLE` lists what an MPI library cannot do even without
+One launch of program truth makes all calls of one binding on one kind of communicator. Every call has a size of its
+own, so the sums are right only if every call is counted right. If the sums are wrong, the list of rows is halved
+until only the wrong rows remain. `UNABLE` lists what an MPI library cannot do even without
 the library under test; this list is printed.
 """
 
@@ -35,7 +35,7 @@ def exported(path):
 
 
 class Binding:
-    """One MPI through one binding: the program, and the rows that can be called."""
+    """One binding of one MPI library: the program that calls it, and the rows of the table that it can call."""
 
     def __init__(self, stack, name):
         self.stack, self.name = stack, name
@@ -55,7 +55,7 @@ class Binding:
         return not row.large and row.name.lower() + "_" in names
 
     def build(self):
-        """Compiles the program; an error or None."""
+        """Compiles the program. Returns an error, or None."""
         os.makedirs(self.directory, exist_ok=True)
         prototypes = table.prototypes()
         fortran = self.name != "c"

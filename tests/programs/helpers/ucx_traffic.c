@@ -68,7 +68,7 @@ static uint64_t packed_size(uint64_t type, const void *buffer, size_t count) {
         if (types[i % TYPES].type != type) continue;
         const pack_operations *operations = &types[i % TYPES].operations;
         void *state = operations->start_pack(types[i % TYPES].context, buffer, count);
-        /* Not finished: that would drop the reference that the message itself holds. */
+        /* finish() is not called for this state. It would drop the reference that the message itself holds. */
         return operations->packed_size(state);
     }
     fprintf(stderr, "ucx_traffic: a message of an unknown datatype is not counted\n");

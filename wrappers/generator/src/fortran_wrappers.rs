@@ -1,6 +1,8 @@
-//! Wrappers of Fortran calls, generic over the ABI and the binding.
+//! Wrappers of Fortran calls, generic over the ABI and the binding, and their entries in the table of wrappers.
+//!
+//! Calls are passed on to the Fortran P-name. MPI_IN_PLACE and the other sentinels therefore need no translation.
 
-use crate::fortran;
+use crate::fortran_names::{self, Binding};
 use crate::prototype::Parameter;
 use crate::recorder::{Way, is_count};
 use crate::table::{Action, Call};
@@ -9,8 +11,8 @@ use std::fmt::Write;
 /// Writes the function behind the entries of one call.
 pub fn wrapper(text: &mut String, call: &Call) {
     let prototype = &call.prototype;
-    let large = fortran::is_large(call);
-    let names = fortran::parameters(prototype);
+    let large = fortran_names::is_large(call);
+    let names = fortran_names::parameters(prototype);
     let signature: Vec<String> = names.iter().map(|n| format!("{n}: P")).collect();
     let _ = writeln!(
         text,
@@ -65,5 +67,41 @@ fn converted(p: &Parameter, large: bool) -> String {
         "*const i64" => format!("{name}.cast::<i64>().cast_const()"),
         "*const A::Datatype" => format!("arguments::Types({name}.cast::<c_int>().cast_const())"),
         _ => format!("arguments::buffer::<A>({name}, {descriptor})"),
+    }
+}
+
+/// What stands in the table of wrappers for a call that is passed on as it is.
+pub const THROUGH: &str = "Wrapper::Through";
+
+/// The entry of a call in the table of wrappers.
+pub fn entry(binding: Binding, call: &Call) -> String {
+    // The wrapper of a large-count call knows its binding by the index in `Binding::LARGE`.
+    let number = match binding {
+        Binding::F08Large => 0,
+        Binding::F08tsLarge => 1,
+        small => small as usize,
+    };
+    let generated = format!("f_{}::<A, {number}> as *const ()", call.prototype.rust_name());
+    let (kind, function) = match &call.action {
+        Action::Nothing | Action::Hand { only_c: true, .. } => return THROUGH.into(),
+        Action::Hand { function, always, .. } => {
+            let types = vec!["P"; fortran_names::parameters(&call.prototype).len()].join(", ");
+            let path = format!(
+                "fortran::{function}::<A, {number}> as unsafe extern \"C-unwind\" fn({types}) as *const ()"
+            );
+            (if *always { "Records" } else { "Translates" }, path)
+        }
+        Action::Translate => ("Translates", generated),
+        Action::Record { .. } | Action::Within => ("Records", generated),
+    };
+    // In MPICH these procedures call MPI_X in C, whose wrapper sees the call. Only the procedures of mpi_f08
+    // without choice buffers call internal functions directly.
+    let straight = matches!(binding, Binding::F08 | Binding::F08Large);
+    let bypass = binding == Binding::F77 && call.bypasses_c;
+    let wrapper = format!("Wrapper::{kind}({function})");
+    if straight || bypass {
+        wrapper
+    } else {
+        format!("if A::FORTRAN_CALLS_C {{ {THROUGH} }} else {{ {wrapper} }}")
     }
 }

@@ -9,7 +9,7 @@
 //! `MPI_Comm` by value.
 
 mod c_wrappers;
-mod fortran;
+mod fortran_names;
 mod fortran_wrappers;
 mod handles;
 mod next;

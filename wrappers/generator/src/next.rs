@@ -1,7 +1,8 @@
 //! Generates `next.rs`: the numbers of entry points, and a typed function for the next function of each.
 
 use crate::HEAD;
-use crate::fortran::{self, Binding};
+use crate::fortran_names::{self, Binding};
+use crate::fortran_wrappers;
 use crate::table::{Action, Call};
 use std::fmt::Write;
 
@@ -19,12 +20,13 @@ pub fn file(calls: &[Call]) -> String {
     }
     text.push_str("}\n\n/// The next functions behind entry points of Fortran, by binding.\npub mod in_fortran {\n    use super::{Argument, fortran, fortran_large, function};\n\n    fortran_functions! {\n");
     for (place, block) in
-        [("fortran", fortran::calls(calls)), ("fortran_large", fortran::large(calls))]
+        [("fortran", fortran_names::calls(calls)), ("fortran_large", fortran_names::large(calls))]
     {
-        let wrapped = |call: &Call| fortran::entry(Binding::F08, call) != fortran::THROUGH;
+        let wrapped =
+            |call: &Call| fortran_wrappers::entry(Binding::F08, call) != fortran_wrappers::THROUGH;
         for (number, call) in block.iter().enumerate().filter(|(_, c)| wrapped(c)) {
             let prototype = &call.prototype;
-            let list = fortran::parameters(prototype).join(", ");
+            let list = fortran_names::parameters(prototype).join(", ");
             let _ = writeln!(
                 text,
                 "        {place} {number} {} {}({list});",
@@ -38,7 +40,7 @@ pub fn file(calls: &[Call]) -> String {
 }
 
 fn counts(text: &mut String, calls: &[Call]) {
-    let (small, large) = (fortran::calls(calls).len(), fortran::large(calls).len());
+    let (small, large) = (fortran_names::calls(calls).len(), fortran_names::large(calls).len());
     let count = calls.len() + small * Binding::SMALL.len() + large * Binding::LARGE.len();
     for (what, name, value) in [
         ("Number of entry points.", "COUNT", count),

@@ -2,7 +2,7 @@
 //! functions, and which calls are timed. Also `exports.txt`, the sorted list of the exported names.
 
 use crate::HEAD;
-use crate::fortran;
+use crate::fortran_names;
 use crate::table::{Action, Call};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,11 +25,11 @@ fn entries(calls: &[Call]) -> Vec<Entry> {
         real: (format!("P{}", call.prototype.name), format!("P{}", call.prototype.name)),
         timed: timed(call, call.prototype.parameters.len()),
     });
-    let in_fortran = fortran::blocks(calls).into_iter().flat_map(|(binding, block)| {
+    let in_fortran = fortran_names::blocks(calls).into_iter().flat_map(|(binding, block)| {
         block.into_iter().map(move |call| Entry {
             exported: binding.names(&call.prototype),
             real: binding.real_names(&call.prototype),
-            timed: timed(call, fortran::parameters(&call.prototype).len()),
+            timed: timed(call, fortran_names::parameters(&call.prototype).len()),
         })
     });
     in_c.chain(in_fortran).collect()
@@ -104,6 +104,6 @@ fn newer(text: &mut String, calls: &[Call]) {
          /// The same, by number within a Fortran block.\n\
          static NEWER_IN_FORTRAN: &[u16] = &[{}];\n",
         list(&all),
-        list(&fortran::calls(calls))
+        list(&fortran_names::calls(calls))
     );
 }

@@ -4,7 +4,7 @@
 use crate::HEAD;
 use crate::c_wrappers::{self, is_plain_send};
 use crate::table::{Action, Call};
-use crate::{fortran, fortran_wrappers};
+use crate::{fortran_names, fortran_wrappers};
 use std::fmt::Write;
 
 /// The file.
@@ -14,7 +14,7 @@ pub fn file(calls: &[Call]) -> String {
     for (number, call) in calls.iter().enumerate().filter(|(_, call)| generated(call)) {
         c_wrappers::wrapper(&mut text, number, call);
     }
-    let in_fortran = fortran::calls(calls).into_iter().chain(fortran::large(calls));
+    let in_fortran = fortran_names::calls(calls).into_iter().chain(fortran_names::large(calls));
     for call in in_fortran.filter(|call| generated(call)) {
         fortran_wrappers::wrapper(&mut text, call);
     }
@@ -32,9 +32,9 @@ fn table(text: &mut String, calls: &[Call]) {
     for call in calls {
         let _ = writeln!(text, "        {},", c_entry(call));
     }
-    for (binding, block) in fortran::blocks(calls) {
+    for (binding, block) in fortran_names::blocks(calls) {
         for call in block {
-            let _ = writeln!(text, "        {},", fortran::entry(binding, call));
+            let _ = writeln!(text, "        {},", fortran_wrappers::entry(binding, call));
         }
     }
     text.push_str("    ]\n}\n");
@@ -44,7 +44,7 @@ fn table(text: &mut String, calls: &[Call]) {
 fn c_entry(call: &Call) -> String {
     let name = call.prototype.rust_name();
     match &call.action {
-        Action::Nothing => fortran::THROUGH.into(),
+        Action::Nothing => fortran_wrappers::THROUGH.into(),
         Action::Translate => format!("Wrapper::Translates({name}::<A> as *const ())"),
         Action::Record { .. } if is_plain_send(call) => format!(
             "Wrapper::Records(if A::NARROW {{ {name}_narrow::<A> as *const () }} else {{ {name}_wide::<A> as *const () }})"

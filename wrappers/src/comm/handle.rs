@@ -31,7 +31,7 @@ impl<A: Abi> PendingDuplicate<A> {
         if self.code != 0 || !wait::<A>(&mut self.request, None) {
             return None;
         }
-        // SAFETY: it comes from a box; the request is done, so that MPI no longer uses it.
+        // SAFETY: it comes from a box; the request is done, so MPI no longer uses it.
         Some(*unsafe { Box::from_raw(self.copy) })
     }
 }

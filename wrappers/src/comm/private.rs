@@ -44,7 +44,7 @@ pub struct PrivateComm<A: Abi> {
 }
 
 impl<A: Abi> PrivateComm<A> {
-    /// Takes over a communicator that was just made for us; `None` if MPI does not tell rank and size.
+    /// Takes over a communicator that was just made for the library. `None` if MPI does not report its rank and size.
     pub fn new(comm: A::Comm) -> Option<Self> {
         let (mut rank, mut size) = (-1, 0);
         // SAFETY: a valid communicator made by us.

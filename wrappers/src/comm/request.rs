@@ -87,7 +87,7 @@ impl<A: Abi, const N: usize> PendingGather<A, N> {
         if self.code != 0 || !wait::<A>(&mut self.request, patience) {
             return None;
         }
-        // SAFETY: both come from a box; the request is done, so that MPI no longer uses them.
+        // SAFETY: both come from a box; the request is done, so MPI no longer uses them.
         unsafe {
             drop(Box::from_raw(self.mine));
             Some(Box::from_raw(self.all).into_vec())

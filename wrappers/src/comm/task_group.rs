@@ -12,10 +12,11 @@ use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use parking_lot::Mutex;
 
-/// The bits of each communicator whose ranks were the tasks, and of its group. The last entry is in use.
+/// Each entry has the bits of a communicator whose ranks are the tasks, and the bits of its group. Only the last
+/// entry is in use. The earlier ones are of worlds that were replaced.
 static GROUPS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// The group whose ranks are the tasks. The caller must not free it. `None` after an MPI error.
+/// The group whose ranks are the tasks. The caller must not free this group. `None` after an MPI error.
 pub fn get<A: Abi>() -> Option<A::Group> {
     let comm = world::tasks::<A>();
     let known = |groups: &[(u64, u64)]| {

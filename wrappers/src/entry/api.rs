@@ -17,7 +17,7 @@ use libc::{c_int, c_void};
 fn family() -> Option<Family> {
     let family = library::get()?.family;
     let (mut initialized, mut finalized) = (0, 0);
-    // SAFETY: both may be called at any time; no handle is passed, so that any ABI will do.
+    // SAFETY: both may be called at any time; no handle is passed, so any ABI will do.
     let code = unsafe {
         pmpi::<OpenMpi>().initialized(&raw mut initialized)
             | pmpi::<OpenMpi>().finalized(&raw mut finalized)

@@ -1,10 +1,10 @@
 //! The fast path of a send whose communicator, peer and datatype are known: some thirty instructions.
 //!
-//! Programs make millions of calls with the arguments of `MPI_Send` (MPI_Isend, MPI_Ssend and others). Each
-//! takes about 70 ns, so that the library may add very little. A compiled wrapper saves registers for its slow
-//! path and copies the argument on the stack. This code uses the three registers that carry no argument. It
-//! then jumps to the next function or, with all arguments unchanged, to the slow path. It does what
-//! [`super::send`] does.
+//! Programs make millions of calls of `MPI_Send` and of functions with the same arguments (MPI_Isend, MPI_Ssend and
+//! others). Each call takes about 70 ns, so the library may add very little. A compiled wrapper would save
+//! registers for its slow path and copy the argument on the stack. This code uses only the three registers that
+//! carry no argument. It then jumps to the next function or, with all arguments unchanged, to the slow path. It
+//! counts the same as [`super::send`].
 //!
 //! The communicator and the datatype are first compared with those that the thread used last. Others are looked
 //! up in their tables ([`Registry`](crate::record::registry::Registry)). A thread that has used no communicator
@@ -22,7 +22,7 @@ macro_rules! fast_send {
         fast_send!(@narrow $narrow, $slow, $index, "", "test rsi, rsi");
         fast_send!(@wide $wide, $slow, $index, "", "test rsi, rsi");
     };
-    // The upper half of a register that holds an `int` is undefined, so that this code may set it to zero.
+    // The upper half of a register that holds an `int` is undefined, so this code may set it to zero.
     (@narrow $name:ident, $slow:ident, $index:literal, $count:literal, $sign:literal) => {
         fast_send!(
             @code $name, $slow, $index, $count, $sign, "mov r9d, r9d", "mov edx, edx",

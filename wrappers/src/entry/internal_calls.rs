@@ -3,7 +3,7 @@
 //!
 //! Parts of some MPI libraries are written like MPI programs. ROMIO calls `MPI_Put`, `MPI_Get` or
 //! `MPI_Ialltoall`, from the library itself or from a component that is loaded when the first file is opened.
-//! ROMIO also does so inside `MPI_Wait`, so that the function which the program called does not show which
+//! ROMIO also does so inside `MPI_Wait`, so the function which the program called does not show which
 //! calls are ROMIO's. [`redirect`] therefore points the references of such objects at the functions behind this
 //! library's entry points. It writes one word of the object's linkage table for each reference, once, and the
 //! calls need no test. A component may call MPI while it is being loaded, before its references can be
@@ -123,8 +123,8 @@ fn redirect_one(object: &Object) {
             let references: Vec<Reference> = object.references().filter(like_mpi).collect();
             let names: Vec<&CStr> = references.iter().map(|r| r.name).collect();
             let entries = visibility::c_entries(&names);
-            // References that another tool before this library takes stay as they are. That tool does not pass
-            // the calls on by the same name.
+            // Another tool before this library may take some of these references. They stay as they are, because
+            // that tool does not pass the calls on under the same name.
             let before = visibility::taken_before(&names);
             for ((reference, entry), taken) in references.iter().zip(entries).zip(before) {
                 if let (Some(entry), false) = (entry, taken)

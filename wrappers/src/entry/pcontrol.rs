@@ -119,7 +119,7 @@ fn obey(level: c_int) -> bool {
     true
 }
 
-/// `MPI_Pcontrol` from Fortran. True if the level belongs to this library, so that the call is not passed on.
+/// `MPI_Pcontrol` from Fortran. True if the level belongs to this library. The call is then not passed on.
 ///
 /// # Safety
 /// The address of an INTEGER.

@@ -1,7 +1,7 @@
 //! The options that AddressSanitizer asks a program for before it begins.
 //!
 //! The runtime of gcc's `-fsanitize=address` (and of clang's with `-shared-libasan`) ends a program if the
-//! runtime is not the first library of the process. This library is preloaded, so that the runtime comes after
+//! runtime is not the first library of the process. This library is preloaded, so the runtime comes after
 //! it. The order does no harm, because this library defines no function that the runtime replaces. The runtime
 //! asks `__asan_default_options`, which any object may define, for options. Options that the user sets in
 //! ASAN_OPTIONS have priority over them. The answer here switches the check of the order off. Programs that

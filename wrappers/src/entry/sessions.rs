@@ -2,7 +2,7 @@
 //! attributes would show the end of the job.
 //!
 //! The job starts when a communicator is made from the group of all processes (the set `mpi://WORLD`).
-//! All processes take part in that call, so that collective steps are possible there. Tasks are the
+//! All processes take part in that call, so collective steps are possible there. Tasks are the
 //! ranks of that set. The job ends when the last session is finalised. There the processes wait for
 //! each other in bounded time only, since MPI does not oblige every process to finalise its session.
 //! The ranks of such a job are not changed.

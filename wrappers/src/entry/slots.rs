@@ -3,7 +3,7 @@
 //! Every exported `MPI_X` is one instruction: a jump through its slot. At first a slot points to a stub that
 //! leads to the [`resolver`](crate::entry::resolver). The resolver finds the MPI library, decides where this
 //! slot has to point, stores the address, and jumps there. This is the next function if the library has nothing
-//! to do (the cost is one jump), and otherwise the wrapper. The slots are atomics, so that a slot can be
+//! to do (the cost is one jump), and otherwise the wrapper. The slots are atomics, so a slot can be
 //! changed while other threads call through it. While the calls of a slot are timed or noted, the slot holds a
 //! [`thunk`], which jumps on to the address that the slot would hold otherwise.
 //!
@@ -82,7 +82,7 @@ pub unsafe fn at(address: usize) -> Option<usize> {
 }
 
 /// Points a slot that was resolved from `from` to `to`, if it holds `from`. A change of the level has priority:
-/// it sets the slot and its base, so that the slot does not hold `from` any more.
+/// it sets the slot and its base, so the slot does not hold `from` any more.
 pub fn exchange(index: usize, from: *const (), to: *const ()) {
     if !from.is_null() && !to.is_null() {
         let (from, to) = (from.cast_mut(), to.cast_mut());

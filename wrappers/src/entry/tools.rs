@@ -15,7 +15,7 @@ use libc::{c_int, c_void};
 /// # Safety
 /// `object` is null or points to a handle of MPI.
 unsafe fn object<A: Abi>(object: *mut c_void) -> *mut c_void {
-    // No ABI has handles that are smaller than those of communicators, so that this read stays inside the
+    // No ABI has handles that are smaller than those of communicators, so this read stays inside the
     // handle.
     // SAFETY: not null, and the program passes the address of a handle then.
     if !object.is_null() && unsafe { object.cast::<A::Comm>().read_unaligned() } == A::comm_world()

@@ -221,7 +221,7 @@ impl Symbols {
     }
 
     /// For each C entry point, whether the MPI library will have its function according to `rankweave run`.
-    /// `None` without such a list, or if it was made for another version of this library.
+    /// `None` if `rankweave run` gave no list of functions, or if it made the list for another version of this library.
     fn told(&self) -> Option<HashMap<usize, bool>> {
         let text = crate::sys::environment::text(FUNCTIONS)?;
         let defined = || (1..self.count).filter(|&i| !self.is_hidden(i));

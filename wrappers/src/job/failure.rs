@@ -18,7 +18,7 @@ pub fn aborting(code: c_int) {
     let _ = ABORTED.set(code);
 }
 
-/// The error code that the program gave to MPI_Abort; `None` if it did not call it.
+/// The error code that the program gave to MPI_Abort in this process. `None` if this process did not call MPI_Abort.
 pub fn abort_code() -> Option<c_int> {
     ABORTED.get().copied()
 }
@@ -37,8 +37,9 @@ fn mark_failed(code: c_int) {
     let Some(stored) = STORED.get() else { return };
     if let Err(error) = without_signal(libc::SIGXFSZ, || stored.mark_failed(code)) {
         message::line(&format!(
-            "{error}; the record of this launch counts as that of a complete \
-                                run, although the program failed"
+            "{}; the program failed, but its record is still marked as one of a complete run; try: find the \
+             record with `rankweave list --all`, and remove it with `rankweave rm`",
+            error.problem()
         ));
     }
 }

@@ -13,6 +13,7 @@ use crate::comm::task_group;
 use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructed::CONSTRUCTED;
+use crate::job::counter_files;
 use crate::job::failure;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
@@ -21,7 +22,6 @@ use crate::job::places::{Location, Locations};
 use crate::job::rank_mixing;
 use crate::job::rank_zero;
 use crate::job::running::{self, RunningJob};
-use crate::job::spill;
 use crate::mpi::abi::Abi;
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
@@ -61,8 +61,8 @@ unsafe extern "C" fn finalizing<A: Abi>(
     0
 }
 
-/// A private communicator of all processes, for a job whose start was not seen; `None` if some processes
-/// do not take part.
+/// A private communicator of all processes, for a job whose start was not seen. `None` if some processes do not take
+/// part.
 fn meet_at_the_end<A: Abi>() -> Option<A::Comm> {
     let agreed = Agreement::reach::<A>(A::comm_world(), false, PATIENCE_AT_END);
     if agreed.is_none_or(|a| a.off) {
@@ -124,15 +124,14 @@ pub fn finish<A: Abi>() -> Option<()> {
     let description = job.instructions.job.clone();
     // The spill files of all processes stay until the record is stored or waits.
     if store(&private, job, gathered, wall) {
-        spill::finish();
+        counter_files::finish();
         failure::watch(&description);
     }
     let_go(private);
     Some(())
 }
 
-/// The library's communicator of all processes, for the end of the job; `None` if some of them do not
-/// take part.
+/// The library's communicator of all processes, for the end of the job. `None` if some processes do not take part.
 fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
     let private = match job.comm {
         Some(bits) => PrivateComm::<A>::from_bits(bits)?,
@@ -145,7 +144,7 @@ fn meet<A: Abi>(job: &RunningJob) -> Option<PrivateComm<A>> {
         if private.rank == 0 {
             message::line(
                 "not all processes finalised their sessions in time; nothing is stored; try: \
-                 `rankweave recover`",
+                 run `rankweave recover`",
             );
         }
         return None;
@@ -220,8 +219,8 @@ fn gather<A: Abi>(private: &PrivateComm<A>, job: &RunningJob, mine: &[u8]) -> Ga
     all
 }
 
-/// Finds the places of the processes if they are not known, and has rank 0 keep the record. Returns whether
-/// the record is stored or waits on the node, so that the counters are not needed any more. Collective.
+/// Finds the places of the processes if they are not known, and has rank 0 keep the record. Returns true if the
+/// record is stored or waits on the node. The counters are then not needed any more. Collective.
 fn store<A: Abi>(
     private: &PrivateComm<A>,
     mut job: RunningJob,

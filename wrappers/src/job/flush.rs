@@ -5,7 +5,7 @@
 //! of its own, because a signal may arrive at any instruction, and its handler may only make system calls.
 //!
 //! The command is started without a copy of this process, because a copy would cost memory and disturb
-//! registered network buffers. The command is not a child of the program, so that the program gets no SIGCHLD.
+//! registered network buffers. The command is not a child of the program, so the program gets no SIGCHLD.
 //! It does not have the program's standard streams. Until it calls execve it shares the program's memory. All
 //! signals are blocked during that time, so that no handler of the program runs in it.
 

@@ -2,7 +2,7 @@
 //! the world is replaced. A program that reads them after MPI_Init finds its rank in the world that it
 //! sees.
 //!
-//! Each entry of `environ` is replaced by one store, so that a thread that reads the environment at the
+//! Each entry of `environ` is replaced by one store, so a thread that reads the environment at the
 //! same time finds the old or the new string. At the end of the job the old strings are put back,
 //! because an MPI library that is initialised again must find the launcher's ranks. Variables that only
 //! MPI libraries and launchers read (`PMIX_RANK`) keep their values. So does the rank on the node

@@ -40,8 +40,8 @@ impl<T> Step<T> {
 }
 
 /// Takes the steps from `step`, which all processes of `comm` know, to the answer of rank 0, and returns the
-/// answer. Rank 0 gives the function `answer`, which computes it from the places; these are `None` if they
-/// could not be found. Returns `None` after an MPI error, or if rank 0 gave no function. Collective.
+/// answer. Rank 0 gives the function `answer`, which computes the answer from the places. The function gets `None` if
+/// the places could not be found. Returns `None` after an MPI error, or if rank 0 gave no function. Collective.
 pub fn locate<A: Abi, T: Serialize + DeserializeOwned>(
     comm: &PrivateComm<A>,
     mut step: Step<T>,

@@ -2,7 +2,8 @@
 
 pub mod agreement;
 pub mod constructed;
-pub mod facts;
+pub mod constructor_facts;
+pub mod counter_files;
 pub mod failure;
 pub mod finish;
 pub mod flush;
@@ -15,6 +16,5 @@ pub mod rank_zero;
 pub mod running;
 pub mod search;
 pub mod shared_search;
-pub mod spill;
 pub mod start;
 pub mod stdin;

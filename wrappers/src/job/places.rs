@@ -179,8 +179,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Whether the processes of some node are bound to different PUs, so that places inside nodes have to be
-    /// looked up.
+    /// Whether the processes of some node are bound to different PUs. The places inside nodes are then looked up.
     pub fn need_topology(&self) -> bool {
         self.differs.contains(&true)
     }

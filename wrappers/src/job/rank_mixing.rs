@@ -1,15 +1,15 @@
 //! Watches whether the program mixes the ranks of a reordered communicator with those of the communicator
 //! that it was made from.
 //!
-//! No message costs more for this. When a constructor has given new ranks, every process keeps the tasks that
-//! show right use or wrong use of the communicator ([`Sets`]), and the present counts of its messages. When the
-//! communicator is freed, or at the end of the job, the process finds the tasks that got messages since then.
-//! What they show is its statement. The statements go to rank 0 with the rows of the matrix, and rank 0 judges
-//! them ([`rw::decide::mixed_ranks`]).
+//! Recording a message takes no longer because of this. When a constructor has given new ranks, every process keeps
+//! the tasks that show right use or wrong use of the communicator ([`Sets`]), and the present counts of its
+//! messages. When the communicator is freed, or at the end of the job, the process finds the tasks to which it has
+//! sent messages since then. It compares them with the kept tasks. The result is the statement of the process
+//! ([`Statement`]). The statements go to rank 0 with the rows of the matrix, and rank 0 judges them
+//! ([`rw::decide::mixed_ranks`]).
 //!
-//! Limits: the first [`MOST`] communicators of a process are watched. Messages to a process's neighbours
-//! by collectives of the whole communicator do not count as right use. The functions of rankweave.h are
-//! not watched.
+//! Limits: only the first [`MOST`] communicators of a process are watched. Messages to a process's neighbours by
+//! collectives of the whole communicator do not count as right use. The functions of rankweave.h are not watched.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::record::communicators::{self, Leaving};
@@ -132,7 +132,7 @@ pub fn statements() -> Vec<Statement> {
     let of = |one: Watched| {
         let empty = one.sets.is_empty();
         let said = one.statement.clone().unwrap_or_else(|| one.look());
-        // A process has nothing to state if its sets cannot tell right use from wrong use.
+        // A process has nothing to state if its sets cannot distinguish right use from wrong use.
         (!empty).then_some(said)
     };
     watched.into_iter().filter_map(of).collect()

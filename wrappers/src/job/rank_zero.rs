@@ -22,8 +22,9 @@ pub fn decide<A: Abi>(
 ) -> (Instructions, LaunchRecorder) {
     if let Some(name) = hooks::excess() {
         message::line(&format!(
-            "the program sees {name}, which its MPI library does not have: it loaded another MPI \
-             library than that of its launcher; try: RANKWEAVE_MPI=/path/to/libmpi.so"
+            "the program loaded another MPI library than 'rankweave run' expected, so it finds {name}, which \
+             the MPI library does not have; try: set RANKWEAVE_MPI to the path of the MPI library (libmpi.so) \
+             that the program loads"
         ));
     }
     let (policy, recorder) = reason::<A>(settings, tasks, processes);
@@ -43,7 +44,7 @@ pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
 
 /// Keeps the record of a launch.
 ///
-/// Returns whether the record is stored or waits to be, so that the spill files are not needed any more.
+/// Returns true if the record is stored or waits to be stored. The spill files are then not needed any more.
 pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };

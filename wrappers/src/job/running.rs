@@ -29,7 +29,7 @@ pub fn set(job: RunningJob) {
     *JOB.lock() = Some(job);
 }
 
-/// Takes the job, for its end; `None` if there is none, or if it was taken already.
+/// Takes the job, for its end. `None` if no job is running, or if the job was taken already.
 pub fn take() -> Option<RunningJob> {
     JOB.lock().take()
 }

@@ -7,7 +7,7 @@
 //! depend on which process is faster. A process that has no answer (no memory, an internal error, out of time)
 //! sends this instead, and its answer is left out.
 //!
-//! Each process searches in a [worker thread](crate::sys::worker_thread), so that the search takes at most the
+//! Each process searches in a [worker thread](crate::sys::worker_thread), so the search takes at most the
 //! time limit and a short extra time ([`patience`]).
 
 use crate::comm::encoding;

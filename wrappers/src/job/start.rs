@@ -9,7 +9,8 @@ use crate::comm::private::PrivateComm;
 use crate::comm::request::PendingGather;
 use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
-use crate::job::facts::{self, ConstructorFacts};
+use crate::job::constructor_facts::{self, ConstructorFacts};
+use crate::job::counter_files;
 use crate::job::finish;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
@@ -18,7 +19,6 @@ use crate::job::places::{LOCATION_BYTES, Location, Locations};
 use crate::job::rank_zero;
 use crate::job::running::{self, RunningJob};
 use crate::job::search::{self, RankZeroSearch, SearchReply};
-use crate::job::spill;
 use crate::job::stdin;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::backoff;
@@ -289,8 +289,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     Some(())
 }
 
-/// Waits for all processes and finds out what they have in common. Also returns their locations, if
-/// every process sent its own along with this step. `None`: the library has nothing to do.
+/// Waits for all processes and finds out what they have in common. Also returns their locations, if every process
+/// sent its own location along with this step. `None` if the library has nothing to do in this job.
 fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<Locations>)> {
     let &JobProcesses { comm, rank, size, sessions } = all;
     // The locations are sent along with the first step, because every step costs a turn of all processes if
@@ -343,7 +343,7 @@ fn allow_new_ranks<A: Abi>(job: &PrivateComm<A>, instructions: &Instructions) {
         key: instructions.job.key.clone(),
         work: work_of(&instructions.job.command, &instructions.job.mpi),
     };
-    facts::set(facts, instructions.requested);
+    constructor_facts::set(facts, instructions.requested);
 }
 
 /// Makes the library keep its counters in a file. Rank 0 adds the order and the places. Collective.
@@ -358,7 +358,7 @@ fn count_into_file<A: Abi>(
         .map(|(recorder, places)| recorder.order(&instructions.process_of_task, places.as_ref()));
     // Collective, and needed only for regular flushes.
     let leads = instructions.flush.is_some() && locate::leads_node(job);
-    guarded(|| spill::start(settings, instructions, job.rank, job.size, order, leads));
+    guarded(|| counter_files::start(settings, instructions, job.rank, job.size, order, leads));
 }
 
 /// Whether another MPI program started this one (MPI_Comm_spawn).

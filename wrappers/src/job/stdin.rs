@@ -1,10 +1,11 @@
 //! The standard input of the job, if task 0 is not on the process to which the launcher gives the input.
 //!
-//! Launchers give the input to their first process. If that process is not task 0 (`--fix none`), the input is
-//! handed on. A process of the same node gets the file descriptor, in exchange for its own. A process of
-//! another node gets the bytes over a TCP connection: it listens, and a thread of the first process connects
-//! and sends them. Neither way can stop the job: if handing on does not succeed within a few seconds, the input
-//! stays where it is, and rank 0 prints a message.
+//! Launchers give the input to their first process. If that process is not task 0 (`--fix none`), it passes the
+//! input to the process that is task 0. If both are on one node, they exchange the file descriptors of their
+//! standard inputs. If they are on different nodes, the process that is task 0 listens at a TCP port. A thread of the
+//! launcher's first process connects to this port and sends the bytes. Neither way can stop the job: if the
+//! transfer does not begin within a few seconds, the input stays with the launcher's first process, which prints a
+//! message.
 //!
 //! Limits: only what is read after MPI_Init is handed on. On another node the input is a socket and not a
 //! file.
@@ -65,8 +66,8 @@ pub fn forward<A: Abi>(job: &PrivateComm<A>, reader: u32) {
         match given {
             Some(given) => given.finish(),
             None if exists => message::line(
-                "the standard input could not be handed to the process that is rank 0 now and stays \
-                 with the launcher's first process; try: --fix 0",
+                "the standard input could not be passed to the process that now has rank 0; the launcher's \
+                 first process keeps it; try: use --fix 0",
             ),
             None => {}
         }
@@ -84,7 +85,10 @@ pub fn forward<A: Abi>(job: &PrivateComm<A>, reader: u32) {
         };
         match received {
             Some(input) => replace_stdin(&input),
-            None => message::line("the standard input did not arrive; it reads as empty"),
+            None => message::line(
+                "this process has rank 0 now but did not receive the standard input; the program reads an \
+                 empty input; try: use --fix 0",
+            ),
         }
     }
 }
@@ -281,7 +285,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
 #[repr(C, align(8))]
 struct Beside([u8; 32]);
 
-/// Sends a descriptor of this process; `false` if that fails.
+/// Sends a descriptor of this process. `false` if the call of `sendmsg` fails.
 fn send(stream: &UnixStream, descriptor: c_int) -> bool {
     let mut byte = [0u8; 1];
     let mut beside = Beside([0; 32]);
@@ -353,7 +357,8 @@ fn addresses() -> Vec<IpAddr> {
                 }
                 _ => continue,
             };
-            // An IPv6 link-local address needs the name of an interface, which differs between nodes.
+            // A link-local IPv6 address is left out. It is valid only together with the name of an interface, and
+            // that name differs between nodes.
             let of_a_link = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
             if !of_a_link {
                 found.push(address);

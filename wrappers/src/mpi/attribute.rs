@@ -7,7 +7,7 @@ pub type Deleted<H> = unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void) -
 type Copied<H> =
     unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 
-/// A new keyval. Its values are not copied to duplicates, and its delete callback tells when an object is freed.
+/// A new keyval. Its values are not copied to duplicates, and its delete callback reports that an object is freed.
 /// `create` calls MPI with the addresses of both callbacks and of the keyval.
 pub fn keyval<H>(
     deleted: Deleted<H>,

@@ -76,7 +76,7 @@ pub struct Communicator {
     tasks: Tasks,
     /// Ranks that neighbourhood collectives send to, asked for once.
     neighbours: OnceLock<Vec<c_int>>,
-    /// Rank r is task r, so that the spill file needs no table.
+    /// Rank r is task r, so the spill file needs no table.
     identity: bool,
     /// The table of tasks in the spill memory, from the first collective call on.
     spilled: OnceLock<Option<Region>>,

@@ -1,6 +1,6 @@
 //! Counters: what this process sent to every task, kept by each thread for itself.
 //!
-//! A thread that records gets a [`Block`] of its own, so that counting is a plain load, add and store even with
+//! A thread that records gets a [`Block`] of its own, so counting is a plain load, add and store even with
 //! MPI_THREAD_MULTIPLE. When a thread ends, its block keeps its sums and is given to the next new thread. The
 //! sums over all blocks are the row of the process in the matrix.
 
@@ -32,8 +32,8 @@ pub fn tasks() -> usize {
     TASKS.load(Ordering::Acquire)
 }
 
-/// The calling thread's block, made or taken over at the first call; `None` while nothing is
-/// recorded or when memory is out.
+/// The block of the calling thread. It is made or taken over at the first call. `None` if nothing is recorded at
+/// this time, or if there is no free memory.
 pub fn mine() -> Option<&'static Block> {
     let thread = thread::current();
     let block = thread.block.load(Ordering::Relaxed);

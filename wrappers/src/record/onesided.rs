@@ -36,13 +36,15 @@ pub fn start<A: Abi>() {
     }
 }
 
+/// The delete callback of the keyval. MPI calls it when a window is freed. It takes the entry of the window out of the
+/// table and frees it.
 unsafe extern "C" fn deleted<A: Abi>(
     win: A::Win,
     _keyval: c_int,
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    // The window is being freed, so that no call uses it.
+    // The window is being freed, so no call uses it.
     drop(WINDOWS.take(win.bits()));
     0
 }

@@ -4,7 +4,7 @@
 //! Each object has a node. The memory of a node is never given back: when an object is removed, its node is
 //! used for a later object. A thread may therefore keep the address of the node that it used last. One
 //! comparison with the key of the node shows whether the node still belongs to the same object. When an object
-//! is removed, the key of its node changes, so that no thread has to be informed.
+//! is removed, the key of its node changes, so no thread has to be informed.
 //!
 //! A reader follows a chain of nodes while other threads change it, and may miss an object that is in the
 //! table. It never takes another object for it. If [`Registry::get`] misses an object, [`Registry::insert`]
@@ -23,7 +23,7 @@ const GONE: u64 = u64::MAX;
 const FIRST: usize = if sync::MODEL { 1 } else { 9 };
 /// Nodes that are made at a time.
 const AT_ONCE: usize = if sync::MODEL { 2 } else { 32 };
-/// Spreads the bits of handles. Consecutive numbers get places that are one or two apart, so that one cache
+/// Spreads the bits of handles. Consecutive numbers get places that are one or two apart, so one cache
 /// line has the chains of five of them. Addresses in equal steps are spread as well as by any other factor of
 /// this kind.
 pub const MULTIPLIER: u64 = 0x1_9E37_79B9;
@@ -137,7 +137,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         None
     }
 
-    /// The object of this handle; `None` only if it is unknown.
+    /// The object of this handle. `None` only if the table has no object of this handle.
     #[inline(always)]
     pub fn find(&self, bits: u64) -> Option<&'static Node<T>> {
         let before = self.cuts.load(Ordering::Acquire);

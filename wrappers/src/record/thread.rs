@@ -1,6 +1,6 @@
 //! The state of each thread: the communicator and the datatype that it used last, and its counters.
 //!
-//! The state lies in static thread-local storage (initial-exec model), so that reaching it costs two
+//! The state lies in static thread-local storage (initial-exec model), so reaching it costs two
 //! loads and no call. A preloaded library may use that model. It takes [`SIZE`] bytes of every thread.
 //! The assembler is needed because stable Rust cannot ask for the model.
 
@@ -77,7 +77,7 @@ impl Thread {
 #[repr(C)]
 pub struct Size {
     pub bytes: AtomicU64,
-    /// The datatype was used in a collective call, so that a [way](Ways) of calling may contain its handle.
+    /// The datatype was used in a collective call, so a [way](Ways) of calling may contain its handle.
     pub in_collective: AtomicBool,
 }
 

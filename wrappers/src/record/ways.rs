@@ -2,7 +2,7 @@
 //! [`Calls`](crate::spill::calls::Calls), without a lock. The first table identifies a way by the arguments of
 //! the call. The second identifies it by the operation, the root and the bytes.
 //!
-//! A way contains the number of its communicator. Numbers are never used again, so that the ways of a freed
+//! A way contains the number of its communicator. Numbers are never used again, so the ways of a freed
 //! communicator match no later call. Handles of datatypes and operations are used again. A way in the first
 //! table is therefore valid only until a datatype or an operation is freed
 //! ([`FREED`](crate::record::thread::FREED)).

@@ -1,4 +1,5 @@
-//! The windows in use, by their handles. The table owns the entries.
+//! The windows in use, by their handles. The table owns the entries. `deleted` in `onesided.rs` takes an entry out
+//! and frees it.
 
 use crate::record::registry::{Node, Registry};
 use crate::record::window::Window;

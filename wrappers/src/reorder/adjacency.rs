@@ -56,11 +56,16 @@ impl Sentinels {
 }
 
 impl Form {
-    /// The claim about the graph: bit 0 says weighted, bit 1 says unweighted.
+    /// The claim that the graph is weighted, a bit.
+    pub const WEIGHTED: u64 = 1;
+    /// The claim that the graph is unweighted, a bit.
+    pub const UNWEIGHTED: u64 = 2;
+
+    /// The claim about the graph: [`Self::WEIGHTED`], [`Self::UNWEIGHTED`], or 0 for none.
     pub fn claim(self) -> u64 {
         match self {
-            Form::Numbers | Form::Empty => 1,
-            Form::Unweighted => 2,
+            Form::Numbers | Form::Empty => Self::WEIGHTED,
+            Form::Unweighted => Self::UNWEIGHTED,
             Form::Null => 0,
         }
     }
@@ -179,7 +184,7 @@ impl Adjacency {
 /// Edges that one process gives to MPI_Dist_graph_create. They need not be edges of its own vertex.
 #[derive(Debug, Clone)]
 pub struct Given {
-    /// Source, destination, weight (1 where there are none).
+    /// Each edge is `(source, destination, weight)`. The weight is 1 if the program gave no weights.
     edges: Vec<(c_int, c_int, c_int)>,
     pub form: Form,
 }

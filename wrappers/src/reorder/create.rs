@@ -1,7 +1,7 @@
 //! The constructors of topologies (MPI_Cart_create and others) with new ranks: all steps before the call of the
 //! MPI library that makes the communicator.
 
-use super::adjacency::{Adjacency, Given, Side};
+use super::adjacency::{Adjacency, Form, Given, Side};
 use super::group::{Group, PrivateGroup};
 use crate::job::rank_mixing::Watch;
 use crate::mpi::abi::Abi;
@@ -126,10 +126,13 @@ pub fn remembered<A: Abi>(
     ANSWERS.lock().iter().find(|answer| answer.0 == question).map(|answer| answer.1)
 }
 
-/// Reads the edges that this process gives to a constructor of a distributed graph, and agrees on the
-/// call with the other processes; `kind` tells the constructors apart. Also returns the claims of all
-/// processes about the weights, as [`Form::claim`](super::adjacency::Form::claim). `None`: the call
-/// has to be made with the program's own arguments. Collective.
+/// The claims of a graph that some processes call weighted and others call unweighted.
+const CONTRADICTION: u64 = Form::WEIGHTED | Form::UNWEIGHTED;
+
+/// Reads the edges that this process gives to a constructor of a distributed graph, and agrees on the call with the
+/// other processes. `kind` identifies the constructor. Also returns the claims of all processes about the weights,
+/// joined by a bitwise or ([`Form::claim`]). `None` if the call has to be made with the program's own arguments.
+/// Collective.
 fn agreed<A: Abi, T>(
     comm: A::Comm,
     kind: u64,
@@ -141,8 +144,8 @@ fn agreed<A: Abi, T>(
     let mine = if reorder { guarded(|| read(group.size)) } else { None };
     let claims = group.agree(mine.as_ref().map(|_| kind), mine.as_ref().map_or(0, claim));
     let (claims, mine) = claims.zip(mine)?;
-    // 3: weighted for some processes and unweighted for others, which MPI forbids.
-    let group = if claims == 3 { None } else { group.make_private() };
+    // MPI forbids that a graph is weighted for some processes and unweighted for others.
+    let group = if claims == CONTRADICTION { None } else { group.make_private() };
     Some((group?, mine, claims))
 }
 
@@ -171,7 +174,7 @@ pub fn distributed<A: Abi>(
     let Some((group, given, claims)) = agreed(comm, 4, reorder, read, Given::claim) else {
         return (Step::Plain, None);
     };
-    let mine = given.distributed(&group.private, claims == 1);
+    let mine = given.distributed(&group.private, claims == Form::WEIGHTED);
     let answer = match mine {
         _ if !group.unanimous(mine.is_some()) => (Step::Plain, None),
         None => (Step::Plain, None),
@@ -190,7 +193,7 @@ fn place<A: Abi>(
     claims: u64,
     what: &'static str,
 ) -> (Step<A>, Option<Adjacency>) {
-    let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
+    let weights = if claims == Form::WEIGHTED { Weights::Given } else { Weights::Unknown };
     let edges = mine.destinations.edges();
     let Some(order) = group.permutation(&edges, weights, group.size, None, what) else {
         return (Step::Unchanged, None);

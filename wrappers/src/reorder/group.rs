@@ -7,7 +7,7 @@ use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
 use crate::job::constructed::CONSTRUCTED;
-use crate::job::facts::{self, ConstructorFacts};
+use crate::job::constructor_facts::{self, ConstructorFacts};
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
 use crate::mpi::abi::{Abi, Handle};
@@ -51,13 +51,13 @@ impl<A: Abi> Group<A> {
     /// order: the mode does not allow it, or `comm` is an intercommunicator, has a single process, or has
     /// processes of other jobs. All processes get `None` then. Local.
     pub fn of(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, facts::constructors()?)
+        Self::known(comm, constructor_facts::constructors()?)
     }
 
     /// The processes of `comm`, for a function of rankweave.h. These functions also work in modes in which
     /// constructors keep the ranks.
     pub fn asked(comm: A::Comm) -> Option<Self> {
-        Self::known(comm, facts::asked()?)
+        Self::known(comm, constructor_facts::asked()?)
     }
 
     fn known(comm: A::Comm, facts: &'static ConstructorFacts) -> Option<Self> {
@@ -107,8 +107,8 @@ impl<A: Abi> Group<A> {
 
     /// Whether all processes make the same request. Each process passes a number that has to be the same in all
     /// of them, or `None` if it makes no request. It also passes flags. Returns the union of the flags of all
-    /// processes if all make the same request. The step uses the program's own communicator, so that it is
-    /// collective over the same processes as the call that the program makes.
+    /// processes if all make the same request. The step uses the program's own communicator, so it is collective
+    /// over the same processes as the call that the program makes.
     pub fn agree(&self, same: Option<u64>, flags: u64) -> Option<u64> {
         let hash = same.unwrap_or(0);
         let mut mine = vec![u64::from(same.is_none()), hash, !hash];

@@ -32,7 +32,8 @@ struct Arena {
     file: Option<SpillFile>,
     next: usize,
     left: usize,
-    /// Regions that were given back: a length, and the addresses of those of this length. There are few lengths.
+    /// Regions that were given back. Each entry has a length and the addresses of the regions of this length. There
+    /// are few lengths.
     free: Vec<(usize, Vec<usize>)>,
 }
 
@@ -146,7 +147,7 @@ pub fn release(region: Region) {
 }
 
 /// Puts the counters of this process into a file; `asked` is the only directory to try, if given.
-/// `tasks` tells how much will be needed. To be called before anything is counted.
+/// The size that will be needed follows from `tasks`. To be called before anything is counted.
 ///
 /// On failure everything stays in private memory; gives the reason.
 pub fn start(asked: Option<&Path>, about: &About) -> Result<(), String> {
@@ -266,7 +267,7 @@ pub fn finish() {
 /// Tells the user that there is no spill file although one was asked for.
 pub fn complain(problem: &str) {
     message::once(&format!(
-        "no spill file can be kept ({problem}); a program that does not reach MPI_Finalize leaves no \
-         matrix; try: RANKWEAVE_SPILL with another directory of the node, or off"
+        "no spill file can be kept ({problem}); if this program does not reach MPI_Finalize, its matrix is \
+         lost; try: set RANKWEAVE_SPILL to another directory of the node, or to off to go without the file"
     ));
 }

@@ -2,8 +2,8 @@
 //!
 //! The value is a list of words. The name of a trouble makes it happen in rank 0. With `leader-` in front of
 //! the name, it happens in the other processes that search or place. The only effect of a trouble is that no
-//! permutation is found. The ranks then stay as the launcher started them, so that a value that was left in a
-//! job script does no other harm.
+//! permutation is found. The ranks then stay as the launcher started them, so a value that was left in a job
+//! script does no other harm.
 //!
 //! The word `unasked` is not a trouble. Rank 0 then forgets the places that the processes sent and asks for
 //! them again. This is what happens in jobs of thousands of processes, which send no places unasked.

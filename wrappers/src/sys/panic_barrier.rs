@@ -1,7 +1,7 @@
 //! The panic barrier: an error in this library must not end the program into which it is loaded.
 
 /// Runs a part of the library that may fail, or panic because of an error in the library. Returns `None` in
-/// both cases, so that the program goes on. The first panic of a process is reported.
+/// both cases, so the program goes on. The first panic of a process is reported.
 pub fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
         crate::sys::message::once("internal error; part of the traffic is not recorded");

@@ -1,7 +1,7 @@
 //! Keeps signals from the program that a call of this library raises in the program's thread.
 //!
 //! A write to a closed pipe raises SIGPIPE, and a write beyond RLIMIT_FSIZE raises SIGXFSZ. Both end a
-//! program that does not expect them. The signal is held back in this thread only, so that other threads
+//! program that does not expect them. The signal is held back in this thread only, so other threads
 //! of the program keep theirs.
 
 /// Runs `call` without delivering `signal`, which the kernel sends to the thread that causes it. Only the call

@@ -72,7 +72,7 @@ fn once<T, F: FnOnce() -> Option<T>>(work: &Mutex<Option<F>>) -> Result<T, Failu
     }
 }
 
-/// Starts a thread that sees no signal of the program; `false` if there can be no more threads.
+/// Starts a thread that sees no signal of the program. `false` if the system allows no more threads.
 pub fn beside(work: impl FnOnce() + Send + 'static) -> bool {
     let work = move || {
         let _ = catch_unwind(AssertUnwindSafe(work));
@@ -80,8 +80,8 @@ pub fn beside(work: impl FnOnce() + Send + 'static) -> bool {
     thread(None, work).is_some()
 }
 
-/// Starts a thread with a stack of `stack` bytes (`None`: the default size), and returns its handle for
-/// joining. The thread gets no signal of the program.
+/// Starts a thread with a stack of `stack` bytes, or of the default size if `stack` is `None`. Returns the handle
+/// for joining, or `None` if the thread could not be started. The thread gets no signal of the program.
 pub fn thread<T: Send + 'static>(
     stack: Option<usize>,
     work: impl FnOnce() -> T + Send + 'static,

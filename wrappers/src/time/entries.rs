@@ -12,9 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Entry points that can have a budget.
 pub const MOST: usize = 2048;
-/// The number of calls of the first batch, the number of calls of the smallest batch, and the seconds for which
-/// the largest batch is meant.
-const BATCH: (u64, u64, f64) = (512, 64, 2.0);
+/// The number of calls of the first batch.
+const FIRST_BATCH: u64 = 512;
+/// The number of calls of the smallest batch.
+const SMALLEST_BATCH: u64 = 64;
+/// The largest batch has the calls that may be timed in so many seconds.
+const LARGEST_BATCH_SECONDS: f64 = 2.0;
 /// The most turns of [`retry`] that an entry point waits for its next batch.
 const LONGEST_WAIT: u32 = 64;
 /// The part of the calls per second of the process that one entry point may have timed. It is large, because
@@ -40,7 +43,7 @@ struct Entry {
 static ENTRIES: [Entry; MOST] = [const {
     Entry {
         calls: AtomicU64::new(0),
-        allowed: AtomicU64::new(BATCH.0),
+        allowed: AtomicU64::new(FIRST_BATCH),
         since: AtomicU64::new(0),
         is_busy: AtomicBool::new(false),
         is_listed: AtomicBool::new(false),
@@ -86,7 +89,9 @@ pub fn retry(visit: impl Fn(usize)) {
             entry.left.store(left - 1, Ordering::Relaxed);
             return;
         }
-        entry.allowed.store(entry.calls.load(Ordering::Relaxed) + BATCH.1, Ordering::Relaxed);
+        entry
+            .allowed
+            .store(entry.calls.load(Ordering::Relaxed) + SMALLEST_BATCH, Ordering::Relaxed);
         entry.since.store(time, Ordering::Relaxed);
         entry.is_busy.store(false, Ordering::Release);
         visit(index);
@@ -136,8 +141,9 @@ fn next_batch(entry: &Entry, number: u64) -> Verdict {
         since => since,
     };
     let took = time.saturating_sub(since) as f64 / 1e9;
-    let next = (f64::from_bits(ALLOWANCE.load(Ordering::Acquire)) * took.min(BATCH.2)) as u64;
-    if next >= BATCH.1 {
+    let next = (f64::from_bits(ALLOWANCE.load(Ordering::Acquire)) * took.min(LARGEST_BATCH_SECONDS))
+        as u64;
+    if next >= SMALLEST_BATCH {
         entry.wait.store(1, Ordering::Relaxed);
         entry.allowed.store(allowed + next, Ordering::Release);
         return Verdict::Timed;
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn seldom_calls_stay_timed_and_bursts_do_not() {
-        // Four thousand million calls per second are allowed, so that these calls count as seldom.
+        // Four thousand million calls per second are allowed, so these calls count as seldom.
         start(now(), 8e9);
         assert!((0..100_000).all(|_| call(1) == Verdict::Timed) && !is_busy(1));
         start(now(), 4.0);

@@ -8,7 +8,7 @@
 //! error is too large, there is no figure ([`figure`]).
 //!
 //! The thread of the library makes no MPI call and gets no signal. Slots are changed by single exchanges of
-//! words without a lock, so that a process may be forked at any moment. The child has no such thread.
+//! words without a lock, so a process may be forked at any moment. The child has no such thread.
 //!
 //! Limits: the time does not contain calls that are under way when timing begins, file operations, and
 //! functions that do not wait for other processes (MPI_Comm_rank, MPI_Pack).
@@ -129,7 +129,7 @@ pub fn start(times: Times) {
     }
 }
 
-/// Ends the measurement and gives its result; `None` if there is none.
+/// Ends the measurement and returns its result. `None` if nothing was measured.
 pub fn stop() -> Option<TimeInMpi> {
     if ALWAYS.swap(false, Ordering::AcqRel) {
         point_all();

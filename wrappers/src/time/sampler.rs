@@ -15,12 +15,16 @@
 
 /// The mean length of a cycle, as a part of the time since the first cycle.
 const PART: f64 = 1.0 / 1000.0;
-/// The shortest and the longest cycle, in seconds.
-const CYCLE: (f64, f64) = (0.004, 0.5);
+/// The shortest mean length of a cycle, in seconds.
+const SHORTEST_CYCLE: f64 = 0.004;
+/// The longest mean length of a cycle, in seconds.
+const LONGEST_CYCLE: f64 = 0.5;
 /// The shortest cycle in a phase, in seconds.
 const LEAST: f64 = 0.001;
-/// The length of a phase in mean cycles, and the length of the shortest phase in seconds.
-const PHASE: (f64, f64) = (1.0, 0.02);
+/// The length of a phase in mean cycles.
+const PHASE_IN_CYCLES: f64 = 1.0;
+/// The length of the shortest phase, in seconds.
+const SHORTEST_PHASE: f64 = 0.02;
 /// The number of calls per second that are noted on average. They take two parts in a thousand of the time of a
 /// program that does nothing but call MPI.
 const MANY: f64 = 1_000_000.0;
@@ -72,7 +76,7 @@ impl Sampler {
 
     /// The mean length of a cycle.
     fn mean(&self) -> f64 {
-        (PART * self.elapsed).clamp(CYCLE.0, CYCLE.1) * self.crowd
+        (PART * self.elapsed).clamp(SHORTEST_CYCLE, LONGEST_CYCLE) * self.crowd
     }
 
     /// The length of the next cycle, in seconds. The cycles of a phase are so short that all phases together
@@ -107,7 +111,7 @@ impl Sampler {
         }
         if self.elapsed >= self.change {
             let weight = (self.rate / MANY).clamp(1.0, HEAVIEST);
-            let phase = (PHASE.0 * self.mean()).max(PHASE.1);
+            let phase = (PHASE_IN_CYCLES * self.mean()).max(SHORTEST_PHASE);
             let was_always = self.is_noting && self.weight == 1.0;
             self.is_noting = !self.is_noting || weight == 1.0;
             let length = match (self.is_noting, was_always) {

@@ -102,7 +102,7 @@ impl Examination<'_> {
         if found.seeds.is_empty() {
             if found.reason.is_empty() {
                 found.reason =
-                    "the seeds do not move any rank that is free to move; try: more ranks, \
+                    "the seeds do not move any rank that is free to move; try: use more ranks, \
                                 other --seeds, or --fix none"
                         .into();
             }
@@ -134,7 +134,7 @@ impl Examination<'_> {
         Ok(Some(plain))
     }
 
-    /// The run that the library records, in the launcher's order; `None` if it recorded nothing.
+    /// The run that the library records, in the launcher's order. `None` if the library recorded nothing.
     fn recorded_run(&mut self, found: &mut Conclusion) -> Result<Option<Run>> {
         let recorded = self.with_library("record", None)?;
         found.plain_runs += 1;
@@ -151,7 +151,7 @@ impl Examination<'_> {
     }
 
     /// Explains why runs without permuted ranks do not agree. The last of them is the recorded run. One more
-    /// plain run tells whether the program varies by itself or gives other results with the library.
+    /// plain run shows whether the program varies by itself or gives other results with the library.
     fn explain_variation(&self, mut plain: Vec<Run>, found: &mut Conclusion) -> Result<()> {
         let another = self.plain(found)?;
         let (first, recorded) = (&plain[0], &plain[plain.len() - 1]);
@@ -175,7 +175,7 @@ impl Examination<'_> {
         plain.iter().skip(1).find_map(|run| self.differ(&plain[0], run, order))
     }
 
-    /// Does a run with permuted ranks; `false` if it decides the verdict.
+    /// Makes a run with permuted ranks. `false` if this run decides the verdict, so no further run is needed.
     fn permuted_run(
         &mut self,
         seed: u32,
@@ -199,7 +199,7 @@ impl Examination<'_> {
         let Some(difference) = self.differ(&plain[0], &permuted, self.order) else {
             return Ok(true);
         };
-        // More plain runs tell whether the program varies by itself.
+        // More plain runs show whether the program varies by itself.
         for _ in 0..if difference.only_order { MORE_FOR_ORDER } else { 1 } {
             let run = self.plain(found)?;
             plain.push(run);

@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
 
-    /// A file that the program writes, to be compared too; may be given several times
+    /// Also compare this file, which the program writes; may be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
 
@@ -237,7 +237,8 @@ impl Args {
             text.push_str(&format!("  lines were compared sorted: {why}\n"));
         }
         if found.finding == Finding::Safe && found.lines == 0 && self.file.is_empty() {
-            let note = "the program prints nothing: only its exit code was compared; try: --file";
+            let note =
+                "the program prints nothing: only its exit code was compared; try: use --file";
             text.push_str(&format!("  {note}\n"));
         }
         if let Some(place) = &found.difference {

@@ -22,7 +22,7 @@ pub(super) struct Estimate {
 
 impl Estimate {
     /// The narrowest interval with a probability of at least `confidence` (below 1), or else the widest
-    /// interval. `None` without values.
+    /// interval. `None` if there are no values.
     pub(super) fn of(values: &[f64], confidence: f64) -> Option<Estimate> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

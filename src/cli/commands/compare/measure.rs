@@ -29,9 +29,9 @@ impl PrintedNumber {
         let find = |bytes: &[u8]| self.find(&String::from_utf8_lossy(bytes));
         find(&outcome.out).or_else(|| find(&outcome.err)).ok_or_else(|| {
             let what = format!("no number above 0 in the program's output matches '{}'", self.0);
-            Error::new(ErrorKind::Usage, what)
-                .at("--figure")
-                .advise("an expression with one group around the number, such as 'time: ([0-9.]+)'")
+            Error::new(ErrorKind::Usage, what).at("--figure").advise(
+                "give an expression with one group around the number, such as 'time: ([0-9.]+)'",
+            )
         })
     }
 }
@@ -67,7 +67,7 @@ impl Measurement<'_> {
         let outcome = self.run("record")?;
         self.sample(&outcome, None, "warm-up, launcher's order")?;
         let advice =
-            "'rankweave doctor' with the same launch; the program has to reach MPI_Finalize";
+            "run 'rankweave doctor' with the same launch; the program has to reach MPI_Finalize";
         self.scratch.newest()?.ok_or_else(|| {
             Error::new(ErrorKind::Infeasible, "the library recorded nothing").advise(advice)
         })
@@ -108,7 +108,7 @@ impl Measurement<'_> {
         if let Some(how) = outcome.failure() {
             return Err(Error::new(ErrorKind::Io, format!("a run fails with {how}"))
                 .at(name)
-                .advise("'rankweave check' with the same launch"));
+                .advise("run 'rankweave check' with the same launch"));
         }
         let value = self.figure.map_or(Ok(outcome.seconds), |figure| figure.of(outcome))?;
         let figure = self.figure.map_or(String::new(), |_| format!("{value} in "));

@@ -145,7 +145,7 @@ impl Args {
         Ok(if comparison.verdict() == Verdict::Faster { Exit::Done } else { Exit::Nothing })
     }
 
-    /// Does the runs. Returns the pairs, and if a run kept the launcher's order, the reason.
+    /// Makes the runs and returns the pairs of times. If a run kept the launcher's order, it also returns the reason.
     fn measure(&self, measurement: &Measurement) -> Result<(Vec<Pair>, Option<String>)> {
         let mut pairs: Vec<Pair> = Vec::new();
         for round in 0..self.warmup {
@@ -209,7 +209,7 @@ impl Args {
                 let stored = stored.matrix.tasks();
                 let what = format!("the matrix stored under {key} is of {stored} tasks");
                 return Err(Error::new(ErrorKind::Infeasible, what)
-                    .advise("another key (RANKWEAVE_KEY), or none"));
+                    .advise("give another key (RANKWEAVE_KEY), or no key"));
             }
             _ => {
                 let path = store.save(&recorded)?;

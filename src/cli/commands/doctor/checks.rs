@@ -29,7 +29,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
             if path.metadata().is_ok_and(|m| m.mode() & 0o004 == 0) {
                 let name = path.display();
                 let text = format!("other users cannot read {name}: it is not preloaded for them");
-                let advice = "chmod a+r, if others shall use it";
+                let advice = "run chmod a+r, if others shall use it";
                 diagnosis.findings.push(warning("library-private", text).advise(advice));
             }
             diagnosis.library = Some((path, image));
@@ -39,7 +39,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
         Err(_) => "the file to preload is not a library".into(),
     };
     let found = problem("library-unreadable", format!("{broken} ({})", path.display()));
-    diagnosis.findings.push(found.advise("installing the library again"));
+    diagnosis.findings.push(found.advise("install the library again"));
 }
 
 /// Finds what is preloaded already, and whether it wraps MPI too.
@@ -60,19 +60,19 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
             (false, Some((_, like))) => search.open(entry, like),
             _ => Image::read(&path).ok(),
         };
-        let removing = "removing it from LD_PRELOAD";
+        let advice = "remove it from LD_PRELOAD";
         let found = match image {
             None => {
                 let text = format!(
                     "LD_PRELOAD already names {entry}, which does not exist or is not a library: every \
                      process of the launch prints an error about it"
                 );
-                warning("preload-missing", text).advise(removing)
+                warning("preload-missing", text).advise(advice)
             }
             Some(image) if entry.ends_with("librankweave.so") => {
                 let text = "LD_PRELOAD already names another librankweave.so: only the first of the two works";
                 let text = format!("{text} ({})", image.path.display());
-                warning("preload-twice", text).advise(removing)
+                warning("preload-twice", text).advise(advice)
             }
             Some(image) if image.offers("MPI_Init") || image.offers("MPI_Send") => {
                 let text =
@@ -95,14 +95,15 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     if diagnosis.launch.launcher == Launcher::Other {
         let text = "no launcher is recognised; settings go through the environment, which reaches the \
                     processes of other nodes only if the launcher passes it on";
-        let advice = "mpirun, mpiexec or srun as the first word; or this launcher, if it passes the \
+        let advice = "give mpirun, mpiexec or srun as the first word; or keep this launcher, if it passes the \
                       environment on";
         list.push(warning("no-launcher", text).advise(advice));
     }
     if let Some(image) = &diagnosis.launch.container {
         let text =
             format!("the launcher starts the container {image}: the library has to be inside");
-        let advice = "--container-mounts with the directory of the library, under the same path";
+        let advice =
+            "use --container-mounts with the directory of the library, under the same path";
         list.push(problem("container", text).advise(advice));
     }
     let nodes = |name: &str| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(1);
@@ -120,7 +121,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
              ranks run without recording and reordering",
             path.display()
         );
-        let advice = "installing it under the same path on every node, or on a shared file system";
+        let advice = "install it under the same path on every node, or on a shared file system";
         list.push(warning("library-local", text).advise(advice));
     }
     if diagnosis.settings.mode == Mode::Off {
@@ -177,7 +178,7 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
     };
     if let Err(why) = writable(&directory) {
         let text = format!("the store cannot be written: {why} ({})", directory.display());
-        let advice = "--store with a directory that the node of rank 0 can write";
+        let advice = "use --store with a directory that the node of rank 0 can write";
         diagnosis.findings.push(problem("store-blocked", text).advise(advice));
     }
     diagnosis.store = Some(directory);
@@ -197,7 +198,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
     if diagnosis.spill.is_none() {
         let list: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
         let text = format!("no spill file can be kept in {}: {lost}", list.join(" or "));
-        let advice = "--spill with a directory of the nodes that can be written, or off";
+        let advice = "use --spill with a directory of the nodes that can be written, or off";
         diagnosis.findings.push(warning("spill-blocked", text).advise(advice));
     } else if let Some(place) = &diagnosis.spill
         && let FileSystem::Shared = file_system(place)
@@ -205,7 +206,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
         let place = place.display();
         let text =
             format!("{place} is on a shared file system, where no spill files are kept: {lost}");
-        let advice = "--spill with a directory on a local file system, such as /dev/shm";
+        let advice = "use --spill with a directory on a local file system, such as /dev/shm";
         diagnosis.findings.push(warning("spill-shared", text).advise(advice));
     }
 }
@@ -243,7 +244,7 @@ pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     let names = ["libhwloc.so.15", "libhwloc.so.16", "libhwloc.so.17", "libhwloc.so"];
     if !names.iter().any(|name| search.open(name, like).is_some()) {
         let text = "libhwloc is not found on this node: the topology is read from /sys instead";
-        let advice = "installing hwloc on the compute nodes: it recognises the caches and packages of \
+        let advice = "install hwloc on the compute nodes: it recognises the caches and packages of \
                       more machines";
         diagnosis.findings.push(note("hwloc-missing", text).advise(advice));
     }

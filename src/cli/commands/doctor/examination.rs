@@ -95,7 +95,7 @@ impl Diagnosis {
             return;
         };
         let (store, program) = (Store::open(store), store::program_id(&identity));
-        let advice = "'rankweave check' again after the program was repaired; --allow or --mode \
+        let advice = "run 'rankweave check' again after the program was repaired; use --allow or --mode \
                       reorder to reorder it in spite of this";
         let mut warn = |code, text| self.findings.push(warning(code, text).advise(advice));
         if let Ok(Some(verdict)) = store.objection_to_topologies(&program) {

@@ -20,7 +20,7 @@ pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
     if !closure.missing.is_empty() {
         let names = closure.missing.join(", ");
         let text = format!("libraries of the program are not found here: {names}");
-        let advice = "loading the modules that the job loads, or LD_LIBRARY_PATH";
+        let advice = "load the modules that the job loads, or set LD_LIBRARY_PATH";
         program.findings.push(warning("libraries-missing", text).advise(advice));
     }
 }
@@ -43,12 +43,13 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
                  will be recorded",
                 path.display()
             );
-            let advice = "'rankweave doctor' as a user who can read the file";
+            let advice = "run 'rankweave doctor' as a user who can read the file";
             found.push(warning("program-unreadable", text).advise(advice));
         }
         Program::Missing(word) => {
             let text = format!("there is no program '{word}' here");
-            let advice = "the full path, or 'rankweave doctor' on the node where the launch starts";
+            let advice =
+                "give the full path, or run 'rankweave doctor' on the node where the launch starts";
             found.push(problem("program-missing", text).advise(advice));
         }
         Program::Nothing => {
@@ -71,15 +72,14 @@ fn ways(program: &Diagnosed, found: &mut Vec<Finding>) {
         if let Some(how) = &through.clears {
             let text =
                 format!("'{how}' removes LD_PRELOAD, so the program runs without the library");
-            let advice = "a command that keeps LD_PRELOAD and the RANKWEAVE_ variables";
+            let advice = "use a command that keeps LD_PRELOAD and the RANKWEAVE_ variables";
             found.push(problem("clears-preload", text).advise(advice));
         } else if let Some(value) = &through.preload {
             let text = format!(
                 "'{} LD_PRELOAD={value}' replaces LD_PRELOAD, so the program runs without the library",
                 through.name
             );
-            let advice =
-                "setting this LD_PRELOAD before 'rankweave run', which adds the library to it";
+            let advice = "set this LD_PRELOAD before 'rankweave run', which adds the library to it";
             found.push(problem("replaces-preload", text).advise(advice));
         }
     }
@@ -109,13 +109,13 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
     }
     if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
         let text = "the program is linked statically: nothing can be preloaded into it";
-        let advice = "linking it dynamically (without -static; on Cray: -dynamic)";
+        let advice = "link it dynamically (without -static; on Cray: -dynamic)";
         return Some(problem("static", text).advise(advice));
     }
     if image.linked_in.contains("PMPI_Init") || image.offers("PMPI_Init") {
         let text = "the MPI library is linked into the program statically: MPI calls do not reach the \
                     preloaded library";
-        let advice = "linking with the shared MPI library (libmpi.so)";
+        let advice = "link it with the shared MPI library (libmpi.so)";
         return Some(problem("mpi-linked-in", text).advise(advice));
     }
     None
@@ -126,7 +126,7 @@ fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
     if let Some(interpreter) = image.interpreter.as_deref() {
         if interpreter.contains("ld-musl") {
             let text = "the program uses musl, the library needs glibc";
-            found.push(problem("musl", text).advise("a build of the program for glibc"));
+            found.push(problem("musl", text).advise("build the program for glibc"));
         } else if !Path::new(interpreter).exists() {
             let text = format!("the program asks for {interpreter}, which is not here");
             found.push(warning("interpreter-missing", text));
@@ -145,7 +145,7 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
              these calls are not recorded, and its launches keep the launcher's order",
             own.len()
         );
-        let advice = "linking the program without this layer";
+        let advice = "link the program without this layer";
         found.push(warning("profiles-itself", text).advise(advice));
     }
 }
@@ -162,14 +162,13 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
             );
             let variable = preload::functions::MPI;
             let advice = format!(
-                "{variable}=/path/to/libmpi.so with the library that the program will load"
+                "set {variable}=/path/to/libmpi.so with the library that the program will load"
             );
             found.push(warning("mpi-unknown-yet", text).advise(advice));
         }
         (None, None) => {
             let text = "neither the program nor one of its libraries is linked with an MPI library";
-            let advice =
-                "the MPI program that this program starts; or a program that was built with mpicc";
+            let advice = "give the MPI program that this program starts, or a program that was built with mpicc";
             found.push(problem("no-mpi", text).advise(advice));
         }
         (Some((_, Some(how))), _) => {
@@ -179,7 +178,7 @@ fn use_of_mpi(program: &Diagnosed, image: &Image, found: &mut Vec<Finding>) {
             found.push(note("loads-mpi", text));
             if language.is_none() && program.bindings.count() == 0 {
                 let text = "the program is not linked with MPI and calls none of its functions";
-                let advice = "the MPI program that this program starts";
+                let advice = "give the MPI program that this program starts";
                 found.push(warning("no-mpi-calls", text).advise(advice));
             }
         }
@@ -208,7 +207,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
         let is_own = (mode & 0o4000 == 0 || metadata.uid() == user)
             && (mode & 0o2000 == 0 || metadata.gid() == group);
         let text = format!("{} is set-user-id or set-group-id: {ignored}", path.display());
-        let advice = "a copy of the program without these bits";
+        let advice = "use a copy of the program without these bits";
         found.push(level(is_own).finding("set-id", text).advise(advice));
     }
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
@@ -219,7 +218,7 @@ fn privileges(path: &Path, found: &mut Vec<Finding>) {
     if size > 0 {
         // Root gains nothing from capabilities of a file, so the linker ignores nothing for root.
         let text = format!("{} has file capabilities: {ignored}", path.display());
-        let advice = "a copy of the program without them (cp does not keep them)";
+        let advice = "use a copy of the program without them (cp does not keep them)";
         found.push(level(user == 0).finding("capabilities", text).advise(advice));
     }
 }
@@ -249,12 +248,12 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
                 line.chars().take(80).collect::<String>()
             );
             let advice =
-                "removing this line, or adding to the variable: LD_PRELOAD=\"mine.so:$LD_PRELOAD\"";
+                "remove this line, or add to the variable: LD_PRELOAD=\"mine.so:$LD_PRELOAD\"";
             found.push(problem("script-clears", text).advise(advice));
         }
     }
     let text = format!("'{name}' is a script; what it starts is not known without running it");
-    let advice = "rankweave doctor with the program that the script starts";
+    let advice = "run 'rankweave doctor' with the program that the script starts";
     found.push(warning("script", text).advise(advice));
 }
 
@@ -264,15 +263,15 @@ fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
     let directory = Path::new(&library).parent().unwrap_or(Path::new("/")).display().to_string();
     let advice = match name {
         "apptainer" | "singularity" => format!(
-            "{name} exec --bind {directory} --env LD_PRELOAD={library} …, without --cleanenv, so that \
+            "use {name} exec --bind {directory} --env LD_PRELOAD={library} …, without --cleanenv, so that \
              the other variables are passed on"
         ),
         "docker" | "podman" | "podman-hpc" => format!(
-            "{name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
+            "use {name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
              LD_PRELOAD={library}, --volume {directory}:{directory}"
         ),
-        "enroot" => format!("enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
-        _ => format!("making {directory} visible inside and passing LD_PRELOAD={library} on"),
+        "enroot" => format!("use enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
+        _ => format!("make {directory} visible inside and pass LD_PRELOAD={library} on"),
     };
     let text = format!(
         "{name} runs the program in a container: the library has to be visible inside under \
@@ -309,7 +308,7 @@ fn mpi_library(
             launcher.name(),
             mpi.version().unwrap_or_else(|| mpi.family.name().into()),
         );
-        let advice = "the launcher of the program's own MPI";
+        let advice = "use the launcher of the program's own MPI";
         found.push(problem("other-launcher", text).advise(advice));
     } else if how.is_none()
         && let Some(beside) = &diagnosis.launcher_mpi

@@ -42,7 +42,7 @@ pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
             (found(Severity::Problem, format!("{own} {what}")), "on the command line")
         }
     };
-    found.map(|found| found.advise(format!("{wanted} {where_needed}")))
+    found.map(|found| found.advise(format!("set {wanted} {where_needed}")))
 }
 
 #[cfg(test)]

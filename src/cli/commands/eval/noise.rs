@@ -100,7 +100,7 @@ impl NoiseArgs {
                 format!("{tasks} tasks on {slots} slots"),
             )
             .at("--noise")
-            .advise("at least as many slots as tasks"));
+            .advise("use at least as many slots as tasks"));
         }
         let study = Study {
             matrix: &instance.matrix,

@@ -246,7 +246,7 @@ impl Args {
                 format!("{factor} is not a number from 0 to 1"),
             )
             .at("--sparse-factor")
-            .advise("0 for all pairs, 0.1 to leave out those below a tenth of the heaviest"));
+            .advise("give 0 for all pairs, 0.1 to leave out those below a tenth of the heaviest"));
         }
         if factor == 0.0 {
             return Ok(graph);
@@ -317,7 +317,7 @@ impl Args {
         if !(1.0..=1e6).contains(&factor) {
             return Err(Error::new(ErrorKind::Usage, format!("{factor} is not a number from 1"))
                 .at("--oversubscribe")
-                .advise("2 for two tasks on each slot"));
+                .advise("give 2 for two tasks on each slot"));
         }
         if factor == 1.0 {
             return Ok(None);
@@ -337,7 +337,7 @@ fn fixed(text: Option<&str>) -> Result<Vec<(u32, usize)>> {
     let wrong = |part: &str| {
         Error::new(ErrorKind::Usage, format!("'{part}' is not TASK=SLOT"))
             .at("--fix")
-            .advise("a list such as 0=0,3=17")
+            .advise("give a list such as 0=0,3=17")
     };
     let parts = text.unwrap_or("").split(',').map(str::trim).filter(|part| !part.is_empty());
     parts.map(|part| pair(part).ok_or_else(|| wrong(part))).collect()

@@ -35,7 +35,7 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
         let what = format!("the record {key} already waits in the directory that --store names");
         return Err(Error::new(ErrorKind::Usage, what)
             .at(entry.path.display())
-            .advise("--store with another directory"));
+            .advise("use --store with another directory"));
     }
     let why = Cell::new("");
     let stays = |before: &Record| {
@@ -59,7 +59,7 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
             eprintln!("rankweave: stored {of}, which its store had refused, in {}", path.display())
         }
         None => eprintln!(
-            "rankweave: not stored: {of}; the store has {}, which was not replaced; try: --force",
+            "rankweave: not stored: {of}; the store has {}, which was not replaced; try: use --force",
             why.get()
         ),
     }

@@ -72,11 +72,11 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     if !unfinished.missing.is_empty() {
         let missing = unfinished.missing.iter().map(|&task| task as usize);
         let missing = units::ranges(missing, MOST_RANGES);
-        text.push_str(&format!(" ({}); try: 'rankweave recover' on their nodes, too", missing));
+        text.push_str(&format!(" ({}); try: run 'rankweave recover' on their nodes, too", missing));
     }
     if outcome.saved.is_none() {
         text.push_str(
-            "; the store has a newer or more complete record, which was not replaced; try: --force",
+            "; the store has a newer or more complete record, which was not replaced; try: use --force",
         );
     }
     text

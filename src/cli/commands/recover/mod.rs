@@ -109,7 +109,10 @@ impl Args {
         for job in &found.jobs {
             if job.running > 0 && !self.running {
                 let key = units::printable(&job.job.key);
-                eprintln!("rankweave: {key} (job {}) still runs; try: --running", jobs::id(job));
+                eprintln!(
+                    "rankweave: {key} (job {}) still runs; try: use --running",
+                    jobs::id(job)
+                );
                 continue;
             }
             let whose = format!("job {}: ", jobs::id(job));
@@ -132,7 +135,7 @@ impl Args {
             );
         }
         if let Some(error) = outcome.error() {
-            return Err(error.advise("rankweave recover --list"));
+            return Err(error.advise("run 'rankweave recover --list'"));
         }
         Ok(if outcome.results.is_empty() { Exit::Nothing } else { Exit::Done })
     }
@@ -203,8 +206,8 @@ impl Args {
         Ok(all)
     }
 
-    /// Records in these directories that their store refused, the oldest first. None if one job is asked
-    /// for, because these records do not say of which job they are.
+    /// Records in these directories that their store refused, the oldest first. The list is empty if the user asked
+    /// for one job, because these records do not say of which job they are.
     fn held(&self, directories: &[PathBuf], user: u32, errors: &mut Vec<Error>) -> Vec<Held> {
         let mut found = Vec::new();
         for directory in directories.iter().filter(|_| self.job.is_none()) {

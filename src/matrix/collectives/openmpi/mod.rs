@@ -124,7 +124,7 @@ fn allreduce(me: Member, call: &Call, visit: &mut Visit) {
     let table =
         if call.commutative { switch_points::ALLREDUCE } else { switch_points::ALLREDUCE_ORDERED };
     match choose(table, me.size, bytes) {
-        // Segments are off by default, so that both rings send the same messages.
+        // Segments are off by default, so both rings send the same messages.
         Algorithm::Ring | Algorithm::SegmentedRing if vector.count() >= u64::from(me.size) => {
             ring::allreduce(me, vector, visit);
         }

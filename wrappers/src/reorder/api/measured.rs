@@ -4,7 +4,7 @@
 //! sums of that moment, and they are subtracted from later sums.
 //!
 //! Traffic that was fetched from a task (MPI_Get) counts as sent to it, because distances are the same
-//! in both directions. Counts only grow, so that a call which another thread makes at the same time is
+//! in both directions. Counts only grow, so a call which another thread makes at the same time is
 //! either before or after the reset. Sums are not taken while the counts of a communicator are being
 //! moved into the rows ([`communicators::MOVES`]).
 

@@ -7,6 +7,7 @@ use crate::comm::neighbours;
 use crate::comm::world;
 use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
+use crate::reorder::adjacency::Form;
 use crate::reorder::{Group, create};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
@@ -100,10 +101,11 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
 fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int> {
     let group = Group::<A>::asked(comm)?;
     let declared = guarded(|| declared::<A>(group.comm, rank, kind));
-    let claim = declared.as_ref().map_or(0, |(_, weighted)| if *weighted { 1 } else { 2 });
+    let claim_of = |weighted: bool| if weighted { Form::WEIGHTED } else { Form::UNWEIGHTED };
+    let claim = declared.as_ref().map_or(0, |(_, weighted)| claim_of(*weighted));
     let agreed = group.agree(declared.as_ref().map(|_| 5), claim);
     let (Some(claims), Some((edges, _))) = (agreed, declared) else { return None };
-    let weights = if claims == 1 { Weights::Given } else { Weights::Unknown };
+    let weights = if claims == Form::WEIGHTED { Weights::Given } else { Weights::Unknown };
     let group = group.make_private()?;
     let order = group.permutation(&edges, weights, group.size, None, "rankweave_newrank");
     group.free();

@@ -3,7 +3,7 @@
 //!
 //! Two communicators of the same processes in different orders are compared. A role is a rank as a part of the
 //! work: role k belongs to the process of rank k, in the first communicator before the new order, and in the
-//! second communicator after it. All ranks given here are ranks of the first communicator, so that one exchange
+//! second communicator after it. All ranks given here are ranks of the first communicator, so one exchange
 //! on it moves the data.
 
 use super::{BAD_ARGUMENT, MPI_FAILED, OK, is_no_communicator};

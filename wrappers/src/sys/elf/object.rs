@@ -45,7 +45,7 @@ pub struct Object {
     pub symbols: usize,
     strings: usize,
     gnu_hash: usize,
-    /// The hash table of older linkers, which also tells how many symbols there are.
+    /// The hash table of older linkers. It also contains the number of symbols.
     old_hash: usize,
     /// Two tables with the address of each and the range of its relocations that may name symbols: the general
     /// table, and that of the linkage table.
@@ -72,7 +72,7 @@ impl Filter<'_> {
 }
 
 impl Object {
-    /// Reads the dynamic section; `None` without symbols.
+    /// Reads the dynamic section. `None` if the object has no table of symbols.
     ///
     /// # Safety
     /// `info` is that of an object that is mapped and relocated, and stays so while this is used.
@@ -297,7 +297,7 @@ impl Object {
         symbol.st_shndx != 0 && symbol.st_value != 0
     }
 
-    /// Number of symbols, from the GNU hash table: the end of the longest chain. `None` without one.
+    /// Number of symbols, from the GNU hash table: the end of the longest chain. `None` if the object has no such table.
     ///
     /// # Safety
     /// The object is still mapped.

@@ -9,8 +9,8 @@ use rw::options::{Settings, Spill};
 use rw::store::spill::{About, Order};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process prints how to get the matrix if the program exits without MPI_Finalize. Only rank 0
-/// does.
+/// True on rank 0 if the user wants messages. If the program exits without MPI_Finalize, this process then prints
+/// how to get the matrix.
 static TELL: AtomicBool = AtomicBool::new(false);
 
 /// Puts the counters of process `rank` of `size` into a spill file, unless spill files are switched off.
@@ -49,7 +49,7 @@ pub fn start(
     if rank == 0 && is_flushed && !flush::finds_command() {
         message::line(
             "the command `rankweave` is neither beside the library nor in PATH; this launch stores its \
-             matrix at MPI_Finalize and not while it runs; try: PATH with the directory of the command",
+             matrix at MPI_Finalize and not while it runs; try: add the directory of the command to PATH",
         );
     }
     flush::start(settings, instructions.job.id, &instructions.job.store, instructions.flush, leads)
@@ -59,8 +59,8 @@ extern "C" fn exiting() {
     if spill::ending() && TELL.load(Ordering::Relaxed) {
         let _ = std::panic::catch_unwind(|| {
             message::line(
-                "the program exits without MPI_Finalize; `rankweave recover` makes a record of what \
-                 it did until here",
+                "the program exits without MPI_Finalize; `rankweave recover` can make a record of the \
+                 messages that were sent so far",
             );
         });
     }

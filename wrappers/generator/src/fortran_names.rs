@@ -1,11 +1,11 @@
-//! Fortran entry points: the four spellings of mpif.h and `use mpi`, and the two families of mpi_f08.
+//! The names of Fortran entry points and of their arguments: the four spellings of mpif.h and `use mpi`, and the
+//! two families of mpi_f08. Also which calls have Fortran entry points.
 //!
-//! All arguments are addresses; `ierror` comes last (and may be null in mpi_f08); every character
-//! argument adds its length at the end. Calls are passed on to the Fortran P-name, so that
-//! MPI_IN_PLACE and the other sentinels need no translation.
+//! All arguments are addresses. `ierror` comes last, and may be null in mpi_f08. Every character argument adds
+//! its length at the end.
 
 use crate::prototype::{Parameter, Prototype};
-use crate::table::{Action, Call};
+use crate::table::Call;
 
 /// A Fortran binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,40 +102,4 @@ pub fn parameters(prototype: &Prototype) -> Vec<String> {
     let lengths = in_fortran.iter().filter(|p| p.c_type.contains("char")).count();
     names.extend((0..lengths).map(|i| format!("length{i}")));
     names
-}
-
-/// What stands in the table of wrappers for a call that is passed on as it is.
-pub const THROUGH: &str = "Wrapper::Through";
-
-/// The entry of a call in the table of wrappers.
-pub fn entry(binding: Binding, call: &Call) -> String {
-    // The wrapper of a large-count call knows its binding by the index in `Binding::LARGE`.
-    let number = match binding {
-        Binding::F08Large => 0,
-        Binding::F08tsLarge => 1,
-        small => small as usize,
-    };
-    let generated = format!("f_{}::<A, {number}> as *const ()", call.prototype.rust_name());
-    let (kind, function) = match &call.action {
-        Action::Nothing | Action::Hand { only_c: true, .. } => return THROUGH.into(),
-        Action::Hand { function, always, .. } => {
-            let types = vec!["P"; parameters(&call.prototype).len()].join(", ");
-            let path = format!(
-                "fortran::{function}::<A, {number}> as unsafe extern \"C-unwind\" fn({types}) as *const ()"
-            );
-            (if *always { "Records" } else { "Translates" }, path)
-        }
-        Action::Translate => ("Translates", generated),
-        Action::Record { .. } | Action::Within => ("Records", generated),
-    };
-    // In MPICH these procedures call MPI_X in C, whose wrapper sees the call. Only the procedures of mpi_f08
-    // without choice buffers call internal functions directly.
-    let straight = matches!(binding, Binding::F08 | Binding::F08Large);
-    let bypass = binding == Binding::F77 && call.bypasses_c;
-    let wrapper = format!("Wrapper::{kind}({function})");
-    if straight || bypass {
-        wrapper
-    } else {
-        format!("if A::FORTRAN_CALLS_C {{ {THROUGH} }} else {{ {wrapper} }}")
-    }
 }

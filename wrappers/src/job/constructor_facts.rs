@@ -30,12 +30,12 @@ pub fn set(facts: ConstructorFacts, requested: NewRanks) {
     let _ = FACTS.set(facts);
 }
 
-/// The facts for constructors of topologies; `None` if they keep the program's ranks in this job.
+/// The facts for constructors of topologies. `None` if constructors give no new ranks in this job.
 pub fn constructors() -> Option<&'static ConstructorFacts> {
     FACTS.get().filter(|facts| facts.new_ranks != NewRanks::Plain)
 }
 
-/// The facts for the functions of rankweave.h; `None` if they keep the program's ranks in this job.
+/// The facts for the functions of rankweave.h. `None` if these functions give no new ranks in this job.
 pub fn asked() -> Option<&'static ConstructorFacts> {
     ASKED.get().filter(|facts| facts.new_ranks != NewRanks::Plain)
 }
