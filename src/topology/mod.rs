@@ -9,16 +9,20 @@
 //! | trees: `tree:`, `fattree:`, `hwloc:`, `slurm:`, launches | [`Tree`] | one XOR and a table |
 //! | `torus:`, `mesh:`, `hypercube:` | [`Grid`] | one step per dimension |
 //! | `dragonfly:` | [`Dragonfly`] | constant |
-//! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
+//! | `graph:`, `ib:`, `ibsim:`, `cabling:`, `simgrid:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
 //! | `dist:` | [`DistanceMatrix`] | the given table |
+//! | several rings or tori without connection | [`Islands`] | that of the part, or one constant |
 //! | some slots of another one | [`Subset`] | that of the other one |
 
 pub mod costs;
 mod cpuset;
 mod distance_matrix;
 mod dragonfly;
+mod gpu_system;
 mod grid;
+mod host_index;
 mod hwloc;
+mod islands;
 mod launch;
 mod machine;
 mod network;
@@ -30,6 +34,7 @@ mod tree;
 mod tree_network;
 mod tree_shape;
 mod ultrametric;
+mod xml;
 
 #[cfg(test)]
 mod tests;
@@ -37,12 +42,15 @@ mod tests;
 pub use cpuset::CpuSet;
 pub use distance_matrix::DistanceMatrix;
 pub use dragonfly::Dragonfly;
+pub use gpu_system::{Device, DeviceKind, GpuSystem, GpuSystemCpu};
 pub use grid::Grid;
+pub use host_index::HostIndex;
+pub use islands::Islands;
 pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
 pub use network::{Network, count_links};
 pub use network_graph::NetworkGraph;
-pub use spec::{expand_hostlist, parse};
+pub use spec::{expand_hostlist, parse, read_fabric, read_fabric_of};
 pub use subset::Subset;
 pub use tree::Tree;
 
