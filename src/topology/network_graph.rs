@@ -131,8 +131,9 @@ impl NetworkGraph {
         if hops.iter().filter(|&&h| h != u32::MAX).max().is_some_and(|&h| h > 32_766) {
             return bad("a vertex is more than 32 766 hops away from slot 0".into());
         }
-        // Slots of one switch, and twins, are a group.
-        let switch: Vec<u32> = graph.anchor.iter().map(|anchor| anchor.0).collect();
+        // Slots of one switch are a group, and so are twins. A slot may itself be the switch of others.
+        let group = |&(anchor, out): &(u32, u16)| anchor + u32::from(out == 0) * vertices as u32;
+        let switch: Vec<u32> = graph.anchor.iter().map(group).collect();
         graph.tree = ultrametric::tree_of(&graph, &switch);
         Ok(graph)
     }
@@ -220,7 +221,8 @@ impl Topology for NetworkGraph {
         let (x, y) = (x.min(y), x.max(y));
         let between = match x == y {
             // Twins are two hops apart, as slots of one switch are.
-            true => 2 - out - into,
+            true if out + into == 0 => 2,
+            true => 0,
             false => self.with_row(x as usize, |row| row[y as usize]),
         };
         u64::from(out) + u64::from(between) + u64::from(into)

@@ -128,18 +128,14 @@ fn directive<'a>(line: &'a str, lower: &str, words: &[&str]) -> Option<&'a str> 
     line.get(word.len()..).map(str::trim)
 }
 
-/// A name, with its port behind `:` or `/`, or in brackets: `sw1:3`, `sw1/3`, `sw1[3]`, `c0-0c0s0a0l00(0:0:0)`.
+/// A name, with its port behind `:` or `/`, or in brackets: `sw1:3`, `sw1/3`, `sw1[3]`.
 fn end(word: &str) -> Option<End> {
     let word = word.trim().trim_matches(['"', '\'']);
-    // Coordinates in parentheses or brackets are the place of the router, and no port.
-    let plain = word.split_once('(').map_or(word, |(name, _)| name);
-    let plain = plain.split_once("[(").map_or(plain, |(name, _)| name);
-    let plain = plain.trim_end_matches(['[', '(']);
-    let (name, port) = match plain.split_once('[') {
+    let (name, port) = match word.split_once('[') {
         Some((name, port)) => (name, Some(port.trim_end_matches(']'))),
-        None => match plain.rsplit_once([':', '/']) {
+        None => match word.rsplit_once([':', '/']) {
             Some((name, port)) if !name.is_empty() => (name, Some(port)),
-            _ => (plain, None),
+            _ => (word, None),
         },
     };
     let port = port.filter(|port| !port.is_empty()).map(String::from);
@@ -170,10 +166,29 @@ fn host(line: &str) -> Result<Line> {
     }
 }
 
+/// A text without the coordinates of routers, `(0:0:6)` or `[(0,0,6)]`.
+fn without_coordinates(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('(') {
+        let (inside, behind) = after.split_once(')').unwrap_or((after, ""));
+        plain.push_str(before);
+        if !inside.bytes().all(|b| b.is_ascii_digit() || b",: ".contains(&b)) {
+            plain.push(' ');
+            plain.push_str(inside);
+            plain.push(' ');
+        }
+        rest = behind;
+    }
+    plain.push_str(rest);
+    plain.replace("[]", "")
+}
+
 /// A line with an arrow: the first word of each side is an end, the others say what kind of link it is.
 fn arrow(from: &str, to: &str) -> Result<Line> {
     let wrong = || usage("the line has no names on both sides of the arrow");
     let separated = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    let (from, to) = (without_coordinates(from), without_coordinates(to));
     let mut left = from.split(separated).filter(|w| !w.is_empty());
     let mut right = to.split(separated).filter(|w| !w.is_empty());
     let from = left.next().and_then(end).ok_or_else(wrong)?;

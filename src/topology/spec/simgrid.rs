@@ -340,7 +340,9 @@ impl<'a> Platform<'a> {
         if links.len() > MAX_ROUTE {
             return Err(bad(format!("a route has more than {MAX_ROUTE} links")).at(place(route)));
         }
-        if routing == Routing::Graph && from_host && to_host {
+        // Messages pass hosts that are gateways of their zones, and hosts on the way to a neighbour.
+        let gateway = !is(route, &["route"]) && (from_host || to_host);
+        if gateway || routing == Routing::Graph && from_host && to_host {
             self.wiring.hosts_forward();
         }
         let mut at = from;

@@ -76,31 +76,34 @@ impl Switches {
     }
 
     /// The tree, with the nodes of each accelerated domain as a level of their own below their switch.
-    fn layout(mut self, domain: &HashMap<String, String>) -> Layout {
-        for k in 0..self.list.len() {
-            let name = self.list[k].name.clone();
-            let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-            let nodes = std::mem::take(&mut self.list[k].nodes);
-            let (grouped, alone): (Vec<String>, Vec<String>) =
-                nodes.into_iter().partition(|node| domain.contains_key(node));
-            for node in grouped {
-                groups.entry(domain[&node].clone()).or_default().push(node);
+    fn layout(self, domain: &HashMap<String, String>) -> Layout {
+        let mut list = Vec::with_capacity(self.list.len());
+        for mut switch in self.list {
+            let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+            let mut alone = Vec::new();
+            for node in std::mem::take(&mut switch.nodes) {
+                match domain.get(&node) {
+                    Some(group) => groups.entry(group).or_default().push(node),
+                    None => alone.push(node),
+                }
             }
             // A domain that is all of its switch, or one node, is no level.
-            if groups.len() == 1 && alone.is_empty()
-                || groups.values().all(|group| group.len() == 1)
-            {
-                self.list[k].nodes = groups.into_values().flatten().chain(alone).collect();
+            let one_is_all = groups.len() == 1 && alone.is_empty();
+            if one_is_all || groups.values().all(|group| group.len() == 1) {
+                switch.nodes = groups.into_values().flatten().chain(alone).collect();
+                list.push(switch);
                 continue;
             }
-            self.list[k].nodes = alone;
+            switch.nodes = alone;
+            let at = list.len();
             for (group, nodes) in groups {
-                let below = format!("{name}\u{0}{group}");
-                self.list[k].below.push(below.clone());
-                self.list.push(Switch { name: below, nodes, below: Vec::new() });
+                let name = format!("{}\u{0}{group}", switch.name);
+                switch.below.push(name.clone());
+                list.push(Switch { name, nodes, below: Vec::new() });
             }
+            list.insert(at, switch);
         }
-        Layout::Switches(self.list)
+        Layout::Switches(list)
     }
 }
 
