@@ -119,6 +119,9 @@ fn infiniband_dialect<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Dialec
                     Dialect::Ibsim
                 });
             }
+            _ if line.starts_with("hcaguids") || line.starts_with("module ") => {
+                return Some(Dialect::Ibsim);
+            }
             _ if line.starts_with("switchguid=") || line.starts_with("caguid=") => {
                 found.get_or_insert(Dialect::Ibnetdiscover);
             }
